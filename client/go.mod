@@ -1,0 +1,3 @@
+module github.com/reprise-idempotency/reprise/client
+
+go 1.26
