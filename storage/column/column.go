@@ -1,0 +1,60 @@
+// Package column writes the parts of a record that take more than a plain value into one column each, the same way in
+// every backend.
+package column
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// AttemptIDs joins attempt ids by a space, which none of them contains: they are visible ASCII.
+func AttemptIDs(ids []string) string { return strings.Join(ids, " ") }
+
+// ParseAttemptIDs reads what AttemptIDs wrote.
+func ParseAttemptIDs(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, " ")
+}
+
+type headers struct {
+	Kept    [][2]string `json:"kept,omitempty"`
+	Dropped []string    `json:"dropped,omitempty"`
+}
+
+// Headers writes the header lines of a response; nil, a null column, means that there was no response at all.
+func Headers(r *storage.Response) ([]byte, error) {
+	if r == nil {
+		return nil, nil
+	}
+	return json.Marshal(headers{Kept: r.Headers, Dropped: r.DroppedHeaders})
+}
+
+// Response puts a response together from its columns.
+func Response(status *int16, lines, body []byte, dropped bool) (*storage.Response, error) {
+	if lines == nil {
+		return nil, nil
+	}
+	var h headers
+	if err := json.Unmarshal(lines, &h); err != nil {
+		return nil, fmt.Errorf("reading the stored header lines: %w", err)
+	}
+	r := &storage.Response{Headers: h.Kept, DroppedHeaders: h.Dropped, Body: body, BodyDropped: dropped}
+	if status != nil {
+		r.Status = int(*status)
+	}
+	return r, nil
+}
+
+// Status gives the column of a status; null when none was given.
+func Status(r *storage.Response) *int16 {
+	if r == nil || r.Status == 0 {
+		return nil
+	}
+	s := int16(r.Status)
+	return &s
+}

@@ -1,0 +1,63 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/cas"
+)
+
+var errAllBroken = errors.New("every pooled connection was broken")
+
+func unavailable(err error) error { return fmt.Errorf("%w: %w", storage.ErrUnavailable, err) }
+
+// reported is an error that the server sent and after which it went on: the statement failed as a whole. FATAL and
+// PANIC end the connection, and may come between a commit and its answer.
+func reported(err error) (*pgconn.PgError, bool) {
+	var pg *pgconn.PgError
+	ok := errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR"
+	return pg, ok
+}
+
+// broken tells that the connection, not the statement, failed.
+func broken(err error) bool {
+	_, ok := reported(err)
+	return !ok
+}
+
+// readError sorts an error of a read: nothing was changed.
+func readError(err error) error {
+	if pg, ok := reported(err); ok && poisoned(pg) {
+		return fmt.Errorf("reading a row: %w", err)
+	}
+	return unavailable(err)
+}
+
+// writeError sorts an error of a write by what it says about the row.
+func writeError(err error) error {
+	pg, ok := reported(err)
+	switch {
+	case !ok && pgconn.SafeToRetry(err):
+		return unavailable(err) // nothing had been sent
+	case !ok:
+		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
+	case pg.Code == "40P01", pg.Code == "40001": // deadlock detected, serialization failure
+		return fmt.Errorf("%w: %w", cas.ErrConflict, err)
+	case poisoned(pg):
+		return fmt.Errorf("writing a row: %w", err)
+	}
+	return unavailable(err)
+}
+
+// poisoned tells that the data of a call is to blame: class 22 (data exception), 23 (integrity constraint violation) or
+// 54 (program limit exceeded). Whatever else the server reports would happen to any other call too.
+func poisoned(pg *pgconn.PgError) bool {
+	switch pg.Code[:2] {
+	case "22", "23", "54":
+		return true
+	}
+	return false
+}

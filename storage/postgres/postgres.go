@@ -1,0 +1,97 @@
+// Package postgres keeps keys in PostgreSQL (15 or newer), the backend for production. Any number of processes may
+// share one database.
+//
+// Every hot statement names its rows by their full key, passed as arrays, in sorted order; is a unit of its own; and
+// holds no lock while the service thinks. The connections refuse a database that would acknowledge before it has
+// written (synchronous_commit = off).
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/cas"
+)
+
+// Options set the sizes of a Store. The zero value of a field takes its default.
+type Options struct {
+	// MaxConns is the size of the pool, 8 by default. A call holds a connection only while a statement runs, so that a
+	// small pool serves many callers.
+	MaxConns int32
+	// ReadTimeout bounds the reading of a group, the wait for a connection included: 2 s by default, so that an outage
+	// is answered while the caller still listens.
+	ReadTimeout time.Duration
+	// WriteTimeout bounds a write by the client's clock, 10 s by default: longer than the server's own limits, so that
+	// it only ends the wait for a server that does not answer at all.
+	WriteTimeout time.Duration
+}
+
+const (
+	// A statement is a few milliseconds of work; what takes longer waits for something that is wrong. The lock limit is
+	// the shorter one, so that a row that a stranger has locked is named as such.
+	statementTimeout = "4000" // milliseconds, as Postgres takes it
+	lockTimeout      = "2000"
+	idleInTxTimeout  = "10000" // nothing here leaves a transaction open: this is a hedge against our own mistakes
+	connectTimeout   = 1500 * time.Millisecond
+)
+
+// Store is a storage.Store on PostgreSQL.
+type Store struct {
+	pool         *pgxpool.Pool
+	readTimeout  time.Duration
+	writeTimeout time.Duration
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open prepares a store; it does not connect, so that a service can start before its database. Use [Store.Ready] or
+// [Store.CheckSchema] to see whether the database serves.
+func Open(ctx context.Context, url string, o Options) (*Store, error) {
+	cfg, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Postgres URL: %w", err) // pgx leaves the password out of it
+	}
+	cfg.MaxConns = max(o.MaxConns, 0)
+	if cfg.MaxConns == 0 {
+		cfg.MaxConns = 8
+	}
+	cfg.ConnConfig.ConnectTimeout = connectTimeout
+	setDefault(cfg.ConnConfig.RuntimeParams, "application_name", "reprise")
+	cfg.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	cfg.ConnConfig.RuntimeParams["lock_timeout"] = lockTimeout
+	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = idleInTxTimeout
+	cfg.AfterConnect = refuseUnsafe
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the Postgres pool: %w", err)
+	}
+	s := &Store{pool: pool, readTimeout: o.ReadTimeout, writeTimeout: o.WriteTimeout}
+	if s.readTimeout == 0 {
+		s.readTimeout = 2 * time.Second
+	}
+	if s.writeTimeout == 0 {
+		s.writeTimeout = 10 * time.Second
+	}
+	return s, nil
+}
+
+func setDefault(m map[string]string, key, value string) {
+	if _, ok := m[key]; !ok {
+		m[key] = value
+	}
+}
+
+// Apply answers a group of calls; see storage.Store.
+func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
+	return cas.Apply(ctx, s, calls)
+}
+
+// Close waits for the calls that are under way and closes the connections.
+func (s *Store) Close() error {
+	s.pool.Close()
+	return nil
+}

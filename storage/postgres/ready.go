@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"github.com/reprise-idempotency/reprise/migrations"
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// oldestSchemaVersion is the migration before the one that this code was written for (there is only one yet): replicas
+// of two versions run side by side during an upgrade.
+const oldestSchemaVersion = 1
+
+// ErrSchema says that the database answers, but lacks the tables that this version needs. It wraps
+// storage.ErrUnavailable.
+var ErrSchema = fmt.Errorf("%w: its schema does not fit", storage.ErrUnavailable)
+
+// refuseUnsafe looks at each new connection before it is used. An acknowledged call has to be on disk; that is decided
+// by a setting which may come from the server, the database or the role.
+func refuseUnsafe(ctx context.Context, conn *pgx.Conn) error {
+	var commit string
+	if err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit')`).Scan(&commit); err != nil {
+		return err
+	}
+	if commit == "off" {
+		return errors.New("synchronous_commit is off for this role and database, so that an acknowledged call could be " +
+			"lost; mend it with: ALTER ROLE CURRENT_USER SET synchronous_commit = on")
+	}
+	return nil
+}
+
+// acquireToWrite takes a connection from the pool, and gives up when the caller does or after readTimeout.
+func (s *Store) acquireToWrite(ctx context.Context) (*pgxpool.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
+	defer cancel()
+	return s.pool.Acquire(ctx)
+}
+
+// Ready asks the database whether it takes writes and has the schema; see storage.Store.
+func (s *Store) Ready(ctx context.Context) error {
+	var readOnly bool
+	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool`).Scan(&readOnly)
+	})
+	if err != nil {
+		return err
+	}
+	if readOnly {
+		return unavailable(errors.New("the database is read-only: it is a standby, or set so"))
+	}
+	return s.checkSchema(ctx)
+}
+
+// checkSchema tells whether the tables are those that this version works with.
+func (s *Store) checkSchema(ctx context.Context) error {
+	var version *int64
+	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT max(version_id) FROM `+migrations.VersionTable+` WHERE is_applied`).Scan(&version)
+	})
+	if pg, ok := reported(err); ok && pg.Code == "42P01" { // undefined_table
+		return fmt.Errorf("%w: the database has no tables of Reprise; make them with: reprise migrate up", ErrSchema)
+	}
+	if err != nil {
+		return err
+	}
+	if version == nil || *version < oldestSchemaVersion {
+		return fmt.Errorf("%w: the schema is older than this version works with (%d is needed); mend it with: reprise migrate up",
+			ErrSchema, oldestSchemaVersion)
+	}
+	return nil
+}
+
+// Durability says what the database promises of an acknowledged call, as `reprise serve` reports it.
+type Durability struct{ SynchronousCommit, Fsync, FullPageWrites string }
+
+// Durability reads the settings that decide whether an acknowledged call survives a crash.
+func (s *Store) Durability(ctx context.Context) (d Durability, err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit'), current_setting('fsync'),
+			current_setting('full_page_writes')`).Scan(&d.SynchronousCommit, &d.Fsync, &d.FullPageWrites)
+	})
+	return d, err
+}
+
+// Migrator applies the schema's migrations. The caller closes it, and with it its connection.
+func Migrator(url string) (*goose.Provider, error) {
+	cfg, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("reading the Postgres URL: %w", err)
+	}
+	return migrations.Postgres(stdlib.OpenDB(*cfg))
+}

@@ -1,0 +1,141 @@
+// Package sqlite keeps keys in a SQLite file, the embedded default: no set-up, one machine. Its clock is that of the
+// process. An acknowledged call is on disk: write-ahead log with synchronous=FULL, which flushes at every commit.
+//
+// One connection writes, a few read. Several processes may open the same file; they take turns.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	sqlitedriver "modernc.org/sqlite"
+
+	"github.com/reprise-idempotency/reprise/migrations"
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/cas"
+)
+
+const (
+	// busyTimeout is how long a writer waits for another process, in milliseconds; within this process writers queue
+	// for the one connection.
+	busyTimeout = 4000
+	// readers is small: a read is a lookup in a b-tree, mostly in memory.
+	readers = 4
+	// queueTimeout bounds the wait for a connection, so that an overload is answered and not waited out.
+	queueTimeout = 4 * time.Second
+	// migrationTries: two processes that open a new file at once both see no tables; the slower one tries again.
+	migrationTries = 3
+)
+
+// Store is a storage.Store on a SQLite file.
+type Store struct {
+	writer, reader *sql.DB
+	load           *sql.Stmt // on the readers
+	clock          func() time.Time
+}
+
+var _ storage.Store = (*Store)(nil)
+
+// Open opens or makes the file, with its folder (0700) and the tables it lacks. path is a file's path; a database in
+// memory is refused, because it keeps no promise.
+func Open(ctx context.Context, path string) (*Store, error) {
+	if path == "" || path == ":memory:" {
+		return nil, fmt.Errorf("SQLite needs a file, not %q: a database in memory forgets what was acknowledged", path)
+	}
+	if err := createFile(path); err != nil {
+		return nil, err
+	}
+	s := &Store{clock: time.Now}
+	if err := s.open(ctx, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+// createFile makes an empty file that only its owner may read: it will hold other people's responses.
+func createFile(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("making the folder of the database: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("making the database file: %w", err)
+	}
+	return f.Close()
+}
+
+func (s *Store) open(ctx context.Context, path string) (err error) {
+	if s.writer, err = pool(path, 1, ""); err != nil {
+		return err
+	}
+	if s.reader, err = pool(path, readers, "&_pragma=query_only(1)"); err != nil {
+		return err
+	}
+	if err = migrate(ctx, s.writer); err != nil {
+		return err
+	}
+	if s.load, err = s.reader.PrepareContext(ctx, loadSQL); err != nil {
+		return fmt.Errorf("preparing to read: %w", err)
+	}
+	return nil
+}
+
+func pool(path string, conns int, more string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)", busyTimeout) +
+		"&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=fullfsync(1)&_pragma=checkpoint_fullfsync(1)" + more
+	connector, err := sqlitedriver.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(durable{connector})
+	db.SetMaxOpenConns(conns)
+	db.SetMaxIdleConns(conns)
+	return db, nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	p, err := migrations.SQLite(db)
+	if err != nil {
+		return err
+	}
+	for range migrationTries {
+		if _, err = p.Up(ctx); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("bringing the tables up to date: %w", err)
+}
+
+// Apply answers a group of calls; see storage.Store.
+func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
+	return cas.Apply(ctx, s, calls)
+}
+
+// Ready reads the version of the schema; see storage.Store.
+func (s *Store) Ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	defer cancel()
+	var version int64
+	err := s.reader.QueryRowContext(ctx, `SELECT max(version_id) FROM `+migrations.VersionTable).Scan(&version)
+	if err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// Close waits for the calls that are under way and closes the file.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.reader, s.writer} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
