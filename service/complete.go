@@ -1,0 +1,82 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-idempotency/reprise/service/auth"
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// CompleteRequest settles a key. A nil field was not given.
+type CompleteRequest struct {
+	Name
+	LeaseToken string
+	Result     *string
+	Response   *Response
+	ResourceID *string
+	Retention  *time.Duration
+}
+
+// Complete settles the key with the outcome of the work: while nobody else acquired it, also after the lease ran out.
+// A repeat of the same call gets the same answer. Needs the scope keys:write. It is never refused for the content of
+// the response: what cannot be kept of it is dropped and marked. Refusals: CodeLeaseLost, CodeAlreadyCompleted.
+func (s *Service) Complete(ctx context.Context, p auth.Principal, r CompleteRequest) (Record, error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return Record{}, err
+	}
+	call, err := s.completeCall(p, r)
+	if err != nil {
+		return Record{}, err
+	}
+	// The effect has happened: a caller who hangs up now still means it. The store bounds the wait itself.
+	return s.settledAs(context.WithoutCancel(ctx), call, storage.Settled)
+}
+
+func (s *Service) completeCall(p auth.Principal, r CompleteRequest) (c storage.Complete, err error) {
+	if c.Name, err = s.name(p, r.Name); err != nil {
+		return c, err
+	}
+	if c.Result, err = resultOf(r.Result); err != nil {
+		return c, err
+	}
+	if r.Retention != nil {
+		if c.Retention, err = duration("retention", r.Retention, s.limits.Retention); err != nil {
+			return c, err
+		}
+	}
+	c.ResourceID = valueOf(r.ResourceID)
+	if err = text("resource_id", c.ResourceID, 0, s.limits.ResourceID); err != nil {
+		return c, err
+	}
+	if c.Response, err = s.kept(r.Response); err != nil {
+		return c, err
+	}
+	c.ResultHash = resultHash(c.Result, c.ResourceID, r.Response)
+	c.Token, err = token(r.LeaseToken)
+	return c, err
+}
+
+func resultOf(s *string) (storage.State, error) {
+	if s == nil {
+		return storage.Completed, nil
+	}
+	for _, state := range []storage.State{storage.Completed, storage.Failed} {
+		if *s == state.String() {
+			return state, nil
+		}
+	}
+	return 0, Invalid("result", `must be "completed" or "failed"`)
+}
+
+// settledAs puts a call and gives the record when the outcome is the one that was hoped for.
+func (s *Service) settledAs(ctx context.Context, call storage.Call, hoped storage.Outcome) (Record, error) {
+	a, err := s.apply(ctx, call)
+	if err != nil {
+		return Record{}, err
+	}
+	if a.Outcome != hoped {
+		return Record{}, refuse(a)
+	}
+	return Record{Record: a.Record, Now: a.Now}, nil
+}

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/reprise-idempotency/reprise/service"
+)
+
+// strict refuses a field that is not known: a misspelt "on_lapse" must not be taken for none.
+func strict[Request any](body []byte, into *Request) error {
+	return decode(body, into, json.RejectUnknownMembers(true))
+}
+
+// tolerant ignores a field that is not known: the effect has happened, and a newer client must be able to say so.
+func tolerant[Request any](body []byte, into *Request) error { return decode(body, into) }
+
+// acceptsAsJSON refuses a body that does not say that it is JSON.
+func acceptsAsJSON(h http.Header) error {
+	mediaType, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset, hasCharset := params["charset"]
+	switch {
+	case len(h.Values("Content-Type")) != 1, err != nil, mediaType != "application/json":
+		return &service.Error{Code: service.CodeUnsupportedMedia, Detail: "Content-Type: must be application/json"}
+	case hasCharset && !strings.EqualFold(charset, "utf-8"):
+		return &service.Error{Code: service.CodeUnsupportedMedia, Detail: "Content-Type: the charset must be utf-8"}
+	case h.Get("Content-Encoding") != "":
+		return &service.Error{Code: service.CodeUnsupportedMedia, Detail: "Content-Encoding: none is supported"}
+	}
+	return nil
+}
+
+func bodyError(err error, most int64) error {
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return &service.Error{Code: service.CodePayloadTooLarge, Detail: fmt.Sprintf(
+			"the body is over %d bytes; to complete a key, repeat the call without response.body and with response_dropped: true", most)}
+	}
+	return service.Invalid("body", "could not be read whole")
+}
+
+// decode reads one JSON object: no name twice, nothing after it, no wrong type, names as they are spelt, valid UTF-8.
+func decode(body []byte, into any, options ...json.Options) error {
+	if kind := jsontext.Value(body).Kind(); kind != '{' && kind != 0 {
+		return service.Invalid("body", "must be a JSON object")
+	}
+	err := json.Unmarshal(body, into, options...)
+	if err == nil {
+		return nil
+	}
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
+		return service.Invalid(field(semantic.JSONPointer), "is not a field of this call")
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
+		return service.Invalid(field(syntactic.JSONPointer), "is given twice")
+	case errors.As(err, &syntactic):
+		return service.Invalid(field(syntactic.JSONPointer), "is not valid JSON in UTF-8 (byte %d of the body)", syntactic.ByteOffset)
+	case errors.As(err, &semantic):
+		return service.Invalid(field(semantic.JSONPointer), "must be %s", expected(semantic.GoType))
+	}
+	return service.Invalid("body", "must be one JSON object in UTF-8")
+}
+
+// field names a place as callers write it: "response.headers.0", or "body" for the whole.
+func field(p jsontext.Pointer) string {
+	if p == "" {
+		return "body"
+	}
+	var parts []string
+	for token := range p.Tokens() {
+		parts = append(parts, token)
+	}
+	return clean(strings.Join(parts, "."))
+}
+
+// clean keeps a name that a caller made up short and printable.
+func clean(s string) string {
+	const most = 100
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r <= 0x9f {
+			return '?'
+		}
+		return r
+	}, s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+func expected(t reflect.Type) string {
+	if t == nil {
+		return "of another type"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return expected(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64:
+		return "an integer"
+	case reflect.Struct:
+		return "an object"
+	case reflect.Slice:
+		return "an array"
+	case reflect.Array:
+		return fmt.Sprintf("an array of %d", t.Len())
+	}
+	return "of another type"
+}

@@ -1,0 +1,89 @@
+package service
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Range is what a duration may be, and what it is when a call leaves it out.
+type Range struct{ Default, Min, Max time.Duration }
+
+// Limits bound what a call may ask. Sizes are bytes.
+type Limits struct {
+	Lease     Range // how long one acquisition lasts without a heartbeat
+	Retention Range // how long a settled record is kept
+
+	Operation   int // at least 1
+	Subject     int
+	Key         int // at least 1
+	Holder      int
+	ResourceID  int
+	Reason      int
+	Checkpoint  int // data
+	HeaderLines int // kept of a response
+	HeaderBytes int // kept of a response: names and values
+	Body        int // of a response, decoded; a larger one is dropped and marked
+}
+
+// The lengths of an attempt id and of a caller's own fingerprint are the same everywhere.
+const (
+	minAttemptID = 8
+	maxAttemptID = 128
+)
+
+// DefaultLimits are those of the API's contract.
+func DefaultLimits() Limits {
+	return Limits{
+		Lease:       Range{Default: 30 * time.Second, Min: 100 * time.Millisecond, Max: time.Hour},
+		Retention:   Range{Default: 24 * time.Hour, Min: time.Second, Max: 90 * 24 * time.Hour},
+		Operation:   200,
+		Subject:     200,
+		Key:         255,
+		Holder:      255,
+		ResourceID:  255,
+		Reason:      1000,
+		Checkpoint:  16 << 10,
+		HeaderLines: 64,
+		HeaderBytes: 16 << 10,
+		Body:        1 << 20,
+	}
+}
+
+// The name is the key of an index, whose entries PostgreSQL bounds at 2,704 bytes.
+const maxNamePart = 512
+
+// Validate tells everything that is wrong with the limits at once.
+func (l Limits) Validate() error {
+	return errors.Join(
+		l.Lease.validate("lease"),
+		l.Retention.validate("retention"),
+		within("operation", l.Operation, 1, maxNamePart),
+		within("subject", l.Subject, 0, maxNamePart),
+		within("key", l.Key, 1, maxNamePart),
+		within("holder", l.Holder, 0, 4096),
+		within("resource_id", l.ResourceID, 0, 4096),
+		within("reason", l.Reason, 0, 1<<16),
+		within("checkpoint", l.Checkpoint, 0, 1<<20),
+		within("header_lines", l.HeaderLines, 0, 1024),
+		within("header_bytes", l.HeaderBytes, 0, 1<<20),
+		within("body", l.Body, 0, 64<<20),
+	)
+}
+
+func (r Range) validate(name string) error {
+	if r.Min < time.Millisecond || r.Min > r.Max || r.Default < r.Min || r.Default > r.Max {
+		return fmt.Errorf("%s: the default %s must lie between the least %s (1ms or more) and the most %s", name, r.Default, r.Min, r.Max)
+	}
+	if r.Default%time.Millisecond != 0 || r.Min%time.Millisecond != 0 || r.Max%time.Millisecond != 0 {
+		return fmt.Errorf("%s: durations are whole milliseconds", name)
+	}
+	return nil
+}
+
+func within(name string, got, least, most int) error {
+	if got < least || got > most {
+		return fmt.Errorf("%s: %d is not within %d and %d", name, got, least, most)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/reprise-idempotency/reprise/client/fingerprint"
+	"github.com/reprise-idempotency/reprise/service/auth"
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// ReserveRequest asks for the right to do the work. A nil field was not given.
+type ReserveRequest struct {
+	Name
+	Fingerprint *string              // exactly one of this …
+	Request     *fingerprint.Request // … and this
+	AttemptID   *string
+	Lease       *time.Duration
+	Retention   *time.Duration
+	OnLapse     *string
+	Holder      *string
+}
+
+// Grant is a lease. The zero GoodUntil belongs to none.
+type Grant struct {
+	Record
+	// GoodUntil is an instant of this process's monotonic clock before which the lease has certainly not run out.
+	GoodUntil time.Time
+}
+
+// Reservation is the answer to a reserve that was not refused: a lease, or what was done before.
+type Reservation struct {
+	Acquired bool
+	Grant    // with Acquired its lease; else only the record, with its response
+}
+
+// Reserve acquires the key, or gives the response of whoever was first. Needs the scope keys:write. Refusals:
+// CodeInProgress, CodeUncertain, CodeLeaseLost (a stray duplicate), CodeFingerprintMismatch, CodeResponseUnavailable.
+func (s *Service) Reserve(ctx context.Context, p auth.Principal, r ReserveRequest) (Reservation, error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return Reservation{}, err
+	}
+	call, err := s.reserveCall(p, r)
+	if err != nil {
+		return Reservation{}, err
+	}
+	a, err := s.acquire(ctx, call)
+	switch {
+	case err != nil:
+		return Reservation{}, err
+	case a.Outcome == storage.Acquired, a.Outcome == storage.Replayed:
+		return Reservation{Acquired: a.Outcome == storage.Acquired, Grant: grant(a)}, nil
+	}
+	return Reservation{}, refuse(a)
+}
+
+// leaseTries bounds how often a lease is extended because the store took more than half of it to confirm it.
+const leaseTries = 3
+
+// acquire puts the call, and extends a lease that comes back with less than half of it left, before anybody is told
+// that it was acquired: a lease is counted from when it was written, and the writing may have waited for locks or for
+// the disk; the answer to a repeated attempt_id may find it nearly over.
+func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.Answer, error) {
+	a, err := s.apply(ctx, call)
+	for range leaseTries {
+		if err != nil || a.Outcome != storage.Acquired || enoughLeft(a) {
+			return a, err
+		}
+		if a, err = s.apply(ctx, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token}); err != nil {
+			return a, err
+		}
+		if a.Outcome == storage.Renewed {
+			a.Outcome = storage.Acquired
+		} else { // somebody took over in between
+			a, err = s.apply(ctx, call)
+		}
+	}
+	if err != nil || a.Outcome != storage.Acquired || enoughLeft(a) {
+		return a, err
+	}
+	return a, unanswered(CodeOutcomeUnknown, "the lease ran out faster than the store could confirm it; repeat the call with the same ids", nil)
+}
+
+func enoughLeft(a storage.Answer) bool {
+	return time.Until(a.GoodUntil) >= a.Record.Lease/2
+}
+
+func (s *Service) reserveCall(p auth.Principal, r ReserveRequest) (c storage.Reserve, err error) {
+	if c.Name, err = s.name(p, r.Name); err != nil {
+		return c, err
+	}
+	if c.Fingerprint, err = fingerprintOf(r); err != nil {
+		return c, err
+	}
+	if err = attemptID(r.AttemptID); err != nil {
+		return c, err
+	}
+	if c.Lease, err = duration("lease", r.Lease, s.limits.Lease); err != nil {
+		return c, err
+	}
+	if c.Retention, err = duration("retention", r.Retention, s.limits.Retention); err != nil {
+		return c, err
+	}
+	if c.OnLapse, err = onLapse("on_lapse", r.OnLapse); err != nil {
+		return c, err
+	}
+	c.AttemptID, c.Holder, c.Token = valueOf(r.AttemptID), valueOf(r.Holder), storage.NewToken()
+	return c, text("holder", c.Holder, 0, s.limits.Holder)
+}
+
+func fingerprintOf(r ReserveRequest) (string, error) {
+	switch {
+	case (r.Fingerprint == nil) == (r.Request == nil):
+		return "", Invalid("fingerprint", "exactly one of fingerprint and request must be given")
+	case r.Request != nil && isEmpty(*r.Request):
+		return "", Invalid("request", "must have at least one field: nothing would be the same request as nothing")
+	case r.Request != nil:
+		return fingerprint.Of(*r.Request), nil
+	}
+	return *r.Fingerprint, ownFingerprint(*r.Fingerprint)
+}
+
+func isEmpty(r fingerprint.Request) bool {
+	return r.Method == "" && r.Target == "" && len(r.Headers) == 0 && r.ContentType == "" && len(r.Body) == 0
+}
+
+func ownFingerprint(s string) error {
+	if err := fingerprint.Validate(s); err != nil {
+		return &Error{Code: CodeInvalidRequest, Detail: err.Error()}
+	}
+	return nil
+}
+
+func grant(a storage.Answer) Grant {
+	return Grant{Record: Record{Record: a.Record, Now: a.Now}, GoodUntil: a.GoodUntil}
+}
