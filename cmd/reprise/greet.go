@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// greet prints what to type next to somebody who tries the service without configuration.
+func (p *program) greet(c config, address string) {
+	fmt.Fprintf(p.stdout, `
+Reprise serves on http://%[1]s with a development secret in %[2]s.
+In another terminal, make a token, reserve a key, complete it with a response, and reserve it again:
+
+  TOKEN=$(%[3]s token --tenant demo%[4]s)
+  call() { curl -s "http://%[1]s/v1/keys/$1" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d "$2"; echo; }
+  call reserve '{"operation":"POST /v1/orders","key":"order-1","fingerprint":"amount=100"}' | tee reserved.json
+  LEASE=$(sed 's/.*"lease":{"token":"\([0-9a-f]*\)".*/\1/' reserved.json)
+  call complete '{"operation":"POST /v1/orders","key":"order-1","lease_token":"'$LEASE'","response":{"status":201,"body":"{\"id\":1}"}}'
+  call reserve '{"operation":"POST /v1/orders","key":"order-1","fingerprint":"amount=100"}'
+
+The last answer has "outcome":"replay" and the response that you completed with.
+
+`, address, c.dataDir, commandName(), c.dataDirFlag())
+}
+
+// commandName is how the program was called, also by go run.
+func commandName() string {
+	if strings.Contains(os.Args[0], "go-build") {
+		return "go run ./cmd/reprise"
+	}
+	return os.Args[0]
+}
+
+// dataDirFlag repeats the data folder where it is not the default one.
+func (c config) dataDirFlag() string {
+	if c.dataDir == defaultConfig().dataDir {
+		return ""
+	}
+	return fmt.Sprintf(" --data-dir '%s'", strings.ReplaceAll(c.dataDir, "'", `'\''`))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-idempotency/reprise/migrations"
+	"github.com/reprise-idempotency/reprise/storage/postgres"
+	"github.com/reprise-idempotency/reprise/storage/sqlite"
+)
+
+func (p *program) migrateCommand() *cobra.Command {
+	migrate := &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the tables of the database up to date (up), show how they stand (status), or print the SQL (print)",
+		Args:  noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("migrate: say what: up, status or print")}
+		},
+	}
+	migrate.AddCommand(
+		p.migration("up", "Apply the migrations that are missing; safe to repeat, and for several at once", migrateUp),
+		p.migration("status", "List the migrations, applied or pending", migrateStatus),
+		&cobra.Command{Use: "print", Short: "Print the SQL of all migrations for the configured database", Args: noArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				c, err := p.loadForMigration(cmd)
+				if err != nil {
+					return err
+				}
+				return p.printMigrations(c)
+			}},
+	)
+	return migrate
+}
+
+// migration makes a command that works on the configured database.
+func (p *program) migration(use, short string, do func(context.Context, *program, *goose.Provider) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			c, err := p.loadForMigration(cmd)
+			if err != nil {
+				return err
+			}
+			m, err := migrator(c)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, m.Close()) }()
+			return do(cmd.Context(), p, m)
+		}}
+}
+
+// loadForMigration reads the configuration of a command that verifies no tokens.
+func (p *program) loadForMigration(cmd *cobra.Command) (config, error) {
+	return p.loadWith(cmd, config.validateStore)
+}
+
+func migrator(c config) (*goose.Provider, error) {
+	if c.usesPostgres() {
+		return postgres.Migrator(c.databaseURL)
+	}
+	return sqlite.Migrator(c.sqliteFile())
+}
+
+func migrateUp(ctx context.Context, p *program, m *goose.Provider) error {
+	results, err := m.Up(ctx)
+	for _, r := range results {
+		fmt.Fprintf(p.stdout, "applied %s\n", r.Source.Path)
+	}
+	if err == nil && len(results) == 0 {
+		fmt.Fprintln(p.stdout, "up to date")
+	}
+	return err
+}
+
+func migrateStatus(ctx context.Context, p *program, m *goose.Provider) error {
+	all, err := m.Status(ctx)
+	for _, s := range all {
+		at := ""
+		if !s.AppliedAt.IsZero() {
+			at = " " + s.AppliedAt.UTC().Format("2006-01-02T15:04:05Z")
+		}
+		fmt.Fprintf(p.stdout, "%s %s%s\n", s.Source.Path, s.State, at)
+	}
+	return err
+}
+
+func (p *program) printMigrations(c config) error {
+	files := migrations.Files("sqlite")
+	if c.usesPostgres() {
+		files = migrations.Files("postgres")
+	}
+	names, err := fs.Glob(files, "*.sql")
+	for _, name := range names {
+		sql, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(p.stdout, "-- %s\n%s\n", name, sql)
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // what was asked for did not succeed
+	exitUsage   = 2 // what was asked for makes no sense: flags, arguments, configuration
+)
+
+// program is one run of the binary, with all that it takes from its surroundings, so that a test can run it too.
+type program struct {
+	args           []string
+	env            []string
+	stdout, stderr io.Writer
+	onListen       func(address string) // called when serve takes connections; for tests
+}
+
+// usageError marks a wrong use.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// run does what the arguments ask and gives the exit code.
+func (p *program) run(ctx context.Context) int {
+	root := p.rootCommand()
+	root.SetArgs(p.args)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	err := root.ExecuteContext(ctx)
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(p.stderr, "reprise: %v\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(p.stderr, "reprise: %v\n", err)
+	return exitFailure
+}
+
+func (p *program) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "reprise",
+		Short: "Makes retries safe: keeps idempotency keys under leases",
+		Long: "Reprise makes retries safe. A caller reserves a key before it does something that must not happen twice, does\n" +
+			"it, and completes the key with the response; a retry gets that first response back.\n\n" +
+			"Settings come from flags, then REPRISE_* variables, then a YAML file (--config), then defaults.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usageError{fmt.Errorf("there is no command %q; see: reprise --help", args[0])}
+			}
+			return cmd.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.PersistentFlags().String("config", "", "YAML file with settings (REPRISE_CONFIG)")
+	addFlags(root.PersistentFlags())
+	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.tokenCommand(), p.configCommand(), p.versionCommand())
+	return root
+}
+
+// noArgs refuses arguments as a wrong use.
+func noArgs(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+	}
+	return nil
+}
+
+// logger writes text for people at a terminal and JSON for machines.
+func (p *program) logger() *slog.Logger {
+	if f, ok := p.stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return slog.New(slog.NewTextHandler(p.stderr, nil))
+		}
+	}
+	return slog.New(slog.NewJSONHandler(p.stderr, nil))
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reprise-idempotency/reprise/service/auth"
+)
+
+func (p *program) tokenCommand() *cobra.Command {
+	var tenant, scope string
+	var ttl time.Duration
+	cmd := &cobra.Command{
+		Use:   "token --tenant TENANT",
+		Short: "Make a token with the configured (or the development) secret, and print it alone",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := p.load(cmd)
+			if err != nil {
+				return err
+			}
+			token, err := p.sign(c, tenant, scope, ttl)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(p.stdout, token)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "whose keys (required)")
+	cmd.Flags().StringVar(&scope, "scope", "keys:read keys:write keys:body", "what the token may do, separated by spaces")
+	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long it is good")
+	return cmd
+}
+
+func (p *program) sign(c config, tenant, scope string, ttl time.Duration) (string, error) {
+	if tenant == "" {
+		return "", usageError{errors.New("token: --tenant is required")}
+	}
+	if c.auth.publicKeyFile != "" {
+		return "", usageError{errors.New("token: the service verifies with a public key; have the owner of the private key make the token")}
+	}
+	signing, err := p.verifying(c)
+	if err != nil {
+		return "", err
+	}
+	signer, err := auth.NewSigner(signing)
+	if err != nil {
+		return "", err
+	}
+	var scopes []auth.Scope
+	for _, s := range strings.Fields(scope) {
+		scopes = append(scopes, auth.Scope(s))
+	}
+	token, err := signer.Sign(tenant, scopes, ttl)
+	if err != nil {
+		return "", usageError{fmt.Errorf("token: %w", err)}
+	}
+	return token, nil
+}
