@@ -22,6 +22,10 @@ const oldestSchemaVersion = 1
 // storage.ErrUnavailable.
 var ErrSchema = fmt.Errorf("%w: its schema does not fit", storage.ErrUnavailable)
 
+// ErrUnsafe says that the database acknowledges what it has not written.
+var ErrUnsafe = errors.New("synchronous_commit is off for this role and database, so that an acknowledged call could be " +
+	"lost; mend it with: ALTER ROLE CURRENT_USER SET synchronous_commit = on")
+
 // refuseUnsafe looks at each new connection before it is used. An acknowledged call has to be on disk; that is decided
 // by a setting which may come from the server, the database or the role.
 func refuseUnsafe(ctx context.Context, conn *pgx.Conn) error {
@@ -30,8 +34,7 @@ func refuseUnsafe(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	if commit == "off" {
-		return errors.New("synchronous_commit is off for this role and database, so that an acknowledged call could be " +
-			"lost; mend it with: ALTER ROLE CURRENT_USER SET synchronous_commit = on")
+		return ErrUnsafe
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	sqlitedriver "modernc.org/sqlite"
 
 	"github.com/reprise-idempotency/reprise/migrations"
@@ -97,6 +98,19 @@ func pool(path string, conns int, more string) (*sql.DB, error) {
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	return db, nil
+}
+
+// Migrator applies the schema's migrations to a file, which it makes if it is missing. The caller closes it. (Open does
+// all that by itself.)
+func Migrator(path string) (*goose.Provider, error) {
+	if err := createFile(path); err != nil {
+		return nil, err
+	}
+	db, err := pool(path, 1, "")
+	if err != nil {
+		return nil, err
+	}
+	return migrations.SQLite(db)
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {
