@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -21,15 +20,7 @@ In another terminal, make a token, reserve a key, complete it with a response, a
 
 The last answer has "outcome":"replay" and the response that you completed with.
 
-`, address, c.dataDir, commandName(), c.dataDirFlag())
-}
-
-// commandName is how the program was called, also by go run.
-func commandName() string {
-	if strings.Contains(os.Args[0], "go-build") {
-		return "go run ./cmd/reprise"
-	}
-	return os.Args[0]
+`, address, c.dataDir, p.name, c.dataDirFlag())
 }
 
 // dataDirFlag repeats the data folder where it is not the default one.

@@ -20,6 +20,7 @@ const (
 
 // program is one run of the binary, with all that it takes from its surroundings, so that a test can run it too.
 type program struct {
+	name           string // how it was called
 	args           []string
 	env            []string
 	stdout, stderr io.Writer
