@@ -9,7 +9,7 @@ import (
 type Outcome int
 
 const (
-	Acquired            Outcome = iota + 1 // Reserve: the lease is the caller's
+	Acquired            Outcome = iota + 1 // Reserve: the lease is the caller's; that of a repeated attempt may be nearly or wholly over
 	Replayed                               // Reserve: it was done; the record holds the response
 	Busy                                   // Reserve: another lease is live
 	Held                                   // Reserve: uncertain; an operator must look

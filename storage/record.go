@@ -70,11 +70,11 @@ type Record struct {
 	Holder   string // free text of the latest acquisition: who holds it
 
 	AttemptID         string   // of the latest acquisition; empty when it gave none
-	EarlierAttemptIDs []string // of up to KeptAttemptIDs acquisitions before it, the latest first; never empty strings
+	EarlierAttemptIDs []string // of the last KeptAttemptIDs acquisitions before it that gave one, the latest first
 	Fingerprint       string   // empty after a release with Forget: any fingerprint fits
 	Lease, Retention  time.Duration
 	CreatedAt         time.Time // the first acquisition of this record
-	UpdatedAt         time.Time
+	UpdatedAt         time.Time // the last call that changed anything
 	LeaseExpiresAt    time.Time // end of the latest lease; over when it is not after now
 	SettledAt         time.Time // zero until settled
 	ExpiresAt         time.Time // when the record ends, unless it is held in progress (see ExpiredAt)

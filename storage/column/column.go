@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/reprise-idempotency/reprise/storage"
 )
@@ -23,6 +24,7 @@ func ParseAttemptIDs(s string) []string {
 
 type headers struct {
 	Kept    [][2]string `json:"kept,omitempty"`
+	Raw     [][2][]byte `json:"raw,omitempty"` // in place of Kept, when JSON text would alter a line
 	Dropped []string    `json:"dropped,omitempty"`
 }
 
@@ -31,7 +33,24 @@ func Headers(r *storage.Response) ([]byte, error) {
 	if r == nil {
 		return nil, nil
 	}
-	return json.Marshal(headers{Kept: r.Headers, Dropped: r.DroppedHeaders})
+	h := headers{Kept: r.Headers, Dropped: r.DroppedHeaders}
+	if !areText(r.Headers) {
+		h.Kept = nil
+		for _, line := range r.Headers {
+			h.Raw = append(h.Raw, [2][]byte{[]byte(line[0]), []byte(line[1])})
+		}
+	}
+	return json.Marshal(h)
+}
+
+// areText tells that lines are valid UTF-8: in JSON text the bytes of any other would be replaced.
+func areText(lines [][2]string) bool {
+	for _, line := range lines {
+		if !utf8.ValidString(line[0]) || !utf8.ValidString(line[1]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Response puts a response together from its columns.
@@ -42,6 +61,9 @@ func Response(status *int16, lines, body []byte, dropped bool) (*storage.Respons
 	var h headers
 	if err := json.Unmarshal(lines, &h); err != nil {
 		return nil, fmt.Errorf("reading the stored header lines: %w", err)
+	}
+	for _, line := range h.Raw {
+		h.Kept = append(h.Kept, [2]string{string(line[0]), string(line[1])})
 	}
 	r := &storage.Response{Headers: h.Kept, DroppedHeaders: h.Dropped, Body: body, BodyDropped: dropped}
 	if status != nil {

@@ -29,7 +29,7 @@ func settle(r *storage.Record, c storage.Complete, now time.Time) *storage.Recor
 	next.ResourceID = c.ResourceID
 	next.ResultHash = c.ResultHash
 	if c.Retention > 0 {
-		next.Retention = c.Retention
+		next.Retention = kept(c.Retention)
 	}
 	endsAt(next, now.Add(next.Retention))
 	return next
@@ -75,7 +75,7 @@ func renew(r *storage.Record, c storage.Heartbeat, now time.Time) *storage.Recor
 	if c.Hold && r.OnLapse != storage.Hold {
 		next.OnLapse, seen = storage.Hold, true
 	}
-	lease := c.Lease
+	lease := kept(c.Lease)
 	if lease == 0 {
 		lease = r.Lease
 	}

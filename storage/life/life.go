@@ -62,6 +62,11 @@ func leaseUntil(r *storage.Record, end time.Time) {
 	endsAt(r, end.Add(r.Retention))
 }
 
+// kept gives a duration as it is stored: in whole milliseconds, rounded up, so that nobody gets less than was asked for.
+func kept(d time.Duration) time.Duration {
+	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
+}
+
 // owns is the one rule of ownership: a token is good until another acquisition, a settlement, a release, a resolution
 // or the record's end. The end of the lease only allows others to take over.
 func owns(r *storage.Record, t storage.Token) bool {

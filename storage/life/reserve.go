@@ -76,11 +76,11 @@ func acquire(r *storage.Record, c storage.Reserve, now time.Time) {
 	r.Holder = c.Holder
 	r.AttemptID = c.AttemptID
 	r.Fingerprint = c.Fingerprint
-	r.Lease, r.Retention = c.Lease, c.Retention
+	r.Lease, r.Retention = kept(c.Lease), kept(c.Retention)
 	r.UpdatedAt = now
 	r.Revision++
 	r.Version++
-	leaseUntil(r, now.Add(c.Lease))
+	leaseUntil(r, now.Add(r.Lease))
 }
 
 func withEarlier(latest string, earlier []string) []string {

@@ -23,20 +23,24 @@ const oldestSchemaVersion = 1
 var ErrSchema = fmt.Errorf("%w: its schema does not fit", storage.ErrUnavailable)
 
 // ErrUnsafe says that the database acknowledges what it has not written.
-var ErrUnsafe = errors.New("synchronous_commit is off for this role and database, so that an acknowledged call could be " +
-	"lost; mend it with: ALTER ROLE CURRENT_USER SET synchronous_commit = on")
+var ErrUnsafe = errors.New("synchronous_commit is off, so that an acknowledged call could be lost")
 
 // refuseUnsafe looks at each new connection before it is used. An acknowledged call has to be on disk; that is decided
-// by a setting which may come from the server, the database or the role.
+// by a setting which may come from the server, the database, the role or the URL.
 func refuseUnsafe(ctx context.Context, conn *pgx.Conn) error {
-	var commit string
-	if err := conn.QueryRow(ctx, `SELECT current_setting('synchronous_commit')`).Scan(&commit); err != nil {
+	var commit, source, database string
+	err := conn.QueryRow(ctx, `SELECT setting, source, quote_ident(current_database()) FROM pg_settings
+		WHERE name = 'synchronous_commit'`).Scan(&commit, &source, &database)
+	switch {
+	case err != nil:
 		return err
+	case commit != "off":
+		return nil
+	case source == "client":
+		return fmt.Errorf("%w; the setting comes with the connection: take it out of the database URL", ErrUnsafe)
 	}
-	if commit == "off" {
-		return ErrUnsafe
-	}
-	return nil
+	// What is set for the role in the database outranks what is set for either, and for the server.
+	return fmt.Errorf("%w; mend it with: ALTER ROLE CURRENT_USER IN DATABASE %s SET synchronous_commit = on", ErrUnsafe, database)
 }
 
 // acquireToWrite takes a connection from the pool, and gives up when the caller does or after readTimeout.

@@ -46,13 +46,13 @@ func scan(row *sql.Row) (*storage.Record, error) {
 		token, checkpoint, headers, body                    []byte
 		created, updated, leaseEnd, expires, leaseMS, retMS int64
 		settled, seq                                        sql.NullInt64
-		bodyDropped                                         bool
+		bodyDropped, hasBody                                bool
 		status                                              *int16
 	)
 	err := row.Scan(&rec.Fingerprint, &rec.AttemptID, &earlier, &rec.Holder, &token, &created, &rec.Fence, &leaseMS, &retMS,
 		&rec.Attempt, &rec.SweepHour, &rec.Takeover, &rec.OnLapse, &rec.State, &rec.Revision, &rec.Version, &updated,
 		&leaseEnd, &expires, &settled, &seq, &rec.LastError, &rec.ResourceID, &rec.ResultHash, &bodyDropped, &status,
-		&checkpoint, &headers, &body)
+		&checkpoint, &headers, &body, &hasBody)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +66,9 @@ func scan(row *sql.Row) (*storage.Record, error) {
 	}
 	if seq.Valid {
 		rec.Checkpoint = &storage.Checkpoint{Seq: seq.Int64, Data: string(checkpoint)}
+	}
+	if hasBody && body == nil {
+		body = []byte{}
 	}
 	rec.Response, err = column.Response(status, headers, body, bodyDropped)
 	return rec, err

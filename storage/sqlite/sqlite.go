@@ -28,14 +28,16 @@ const (
 	busyTimeout = 4000
 	// readers is small: a read is a lookup in a b-tree, mostly in memory.
 	readers = 4
-	// queueTimeout bounds the wait for a connection, so that an overload is answered and not waited out.
-	queueTimeout = 4 * time.Second
+	// queueTimeout bounds the wait for a connection. It is long, because whoever still waits wants to be served, and one
+	// who does not hangs up.
+	queueTimeout = 20 * time.Second
 	// migrationTries: two processes that open a new file at once both see no tables; the slower one tries again.
 	migrationTries = 3
 )
 
 // Store is a storage.Store on a SQLite file.
 type Store struct {
+	gate           cas.Gate
 	writer, reader *sql.DB
 	load           *sql.Stmt // on the readers
 	clock          func() time.Time
@@ -128,7 +130,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 
 // Apply answers a group of calls; see storage.Store.
 func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
-	return cas.Apply(ctx, s, calls)
+	return s.gate.Apply(ctx, s, calls)
 }
 
 // Ready reads the version of the schema; see storage.Store.
@@ -145,6 +147,7 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // Close waits for the calls that are under way and closes the file.
 func (s *Store) Close() error {
+	s.gate.Close()
 	var errs []error
 	for _, db := range []*sql.DB{s.reader, s.writer} {
 		if db != nil {

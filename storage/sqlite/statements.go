@@ -14,7 +14,8 @@ const contents = 3 // the last ones
 const sameName = "tenant = ? AND operation = ? AND subject = ? AND key = ?"
 
 var (
-	loadSQL = "SELECT " + strings.Join(columns, ", ") + " FROM reprise_keys WHERE " + sameName
+	// loadSQL ends with whether there is a body, because the driver gives nil for an empty one too.
+	loadSQL = "SELECT " + strings.Join(columns, ", ") + ", body IS NOT NULL FROM reprise_keys WHERE " + sameName
 
 	insertSQL = "INSERT INTO reprise_keys (" + strings.Join(columns, ", ") + ", tenant, operation, subject, key) VALUES (" +
 		strings.Repeat("?, ", len(columns)+3) + "?) ON CONFLICT DO NOTHING"

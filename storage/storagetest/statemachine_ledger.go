@@ -1,0 +1,95 @@
+package storagetest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// ledger watches what the store grants and accepts for one name, and knows the great promises only. It shares nothing
+// with the model, so that a mistake in the model does not hide a broken promise.
+type ledger struct {
+	token   storage.Token // of the latest acquisition
+	fence   int64
+	leased  bool      // it was neither given back nor settled, that we know
+	end     time.Time // of its lease
+	settled *storage.Record
+}
+
+// enter notes an answer, and tells which promise it breaks; nothing if none.
+func (l *ledger) enter(call storage.Call, a storage.Answer) string {
+	if wrong := l.settlementStands(a); wrong != "" {
+		return wrong
+	}
+	switch a.Outcome {
+	case storage.Acquired:
+		return l.acquired(call.(storage.Reserve), a)
+	case storage.Renewed:
+		return l.renewed(a)
+	case storage.GivenBack:
+		l.leased = false
+	case storage.Settled:
+		l.leased = false
+		l.settled = a.Record
+	}
+	return ""
+}
+
+// acquired holds the grant of a lease against the ones before it.
+func (l *ledger) acquired(c storage.Reserve, a storage.Answer) string {
+	r := a.Record
+	if r.Token == l.token { // the same acquisition; its lease may have run out
+		if !l.leased || r.Fence != l.fence {
+			return fmt.Sprintf("the token %v was good for one acquisition, with fence %d; now it has %d", r.Token, l.fence, r.Fence)
+		}
+		return l.renewed(a)
+	}
+	switch {
+	case r.StateAt(a.Now) != storage.InProgress:
+		return fmt.Sprintf("the lease was over when it was granted: it ended at %v", r.LeaseExpiresAt)
+	case r.Token != c.Token:
+		return fmt.Sprintf("the token %v is neither the latest nor that of the call", r.Token)
+	case r.Fence <= l.fence || r.Fence >= 1<<53:
+		return fmt.Sprintf("the fence after %d is %d", l.fence, r.Fence)
+	case l.leased && a.Now.Before(l.end):
+		return fmt.Sprintf("two live leases: that of %v lasts until %v", l.token, l.end)
+	}
+	*l = ledger{token: r.Token, fence: r.Fence, leased: true, end: r.LeaseExpiresAt}
+	return ""
+}
+
+// renewed holds the new end of a lease against the one before.
+func (l *ledger) renewed(a storage.Answer) string {
+	if a.Record.LeaseExpiresAt.Before(l.end) {
+		return fmt.Sprintf("the lease was to end at %v, and ends sooner, at %v", l.end, a.Record.LeaseExpiresAt)
+	}
+	l.end = a.Record.LeaseExpiresAt
+	return ""
+}
+
+// settlementStands tells what changed in a record that was settled and has not expired.
+func (l *ledger) settlementStands(a storage.Answer) string {
+	if l.settled == nil || !a.Now.Before(l.settled.ExpiresAt) {
+		l.settled = nil
+		return ""
+	}
+	if diff := cmp.Diff(l.settled, a.Record); diff != "" {
+		return "the record changed after its settlement:\n" + diff
+	}
+	return ""
+}
+
+// goodUntil holds the reckoning of a lease by this process's clock against that by the store's: it must not last longer.
+func goodUntil(a storage.Answer, came time.Time) string {
+	if a.Outcome != storage.Acquired && a.Outcome != storage.Renewed {
+		return ""
+	}
+	left := a.Record.LeaseExpiresAt.Sub(a.Now)
+	if a.GoodUntil.IsZero() || a.GoodUntil.After(came.Add(left)) {
+		return fmt.Sprintf("at %v the lease has %v left, and is said to be good until %v", came, left, a.GoodUntil)
+	}
+	return ""
+}
