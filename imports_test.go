@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"storage/cas":                {"storage", "storage/life"},
 	"storage/postgres":           {"storage", "storage/cas", "storage/column", "migrations"},
 	"storage/sqlite":             {"storage", "storage/cas", "storage/column", "migrations"},
-	"storage/storagetest":        {"storage", "storage/storagetest/model"},
+	"storage/storagetest":        {"storage", "storage/cas", "storage/storagetest/model"},
 	"storage/storagetest/model":  {"storage"},
 	"storage/storagetest/pgtest": {},
 	"service":                    {"storage", "service/auth", "client/fingerprint"},
@@ -46,7 +46,7 @@ var outside = map[string][]string{
 	"github.com/pressly/goose":       {"migrations", "storage/postgres", "storage/sqlite", "cmd/reprise"},
 	"github.com/spf13/cobra":         {"cmd/reprise"},
 	"github.com/knadh/koanf":         {"cmd/reprise"},
-	"testing":                        {"storage/storagetest", "storage/storagetest/model", "storage/storagetest/pgtest"},
+	"testing":                        {"storage/storagetest", "storage/storagetest/model", "storage/storagetest/pgtest", "crash"},
 	"github.com/getkin/kin-openapi":  {},
 	"github.com/go-json-experiment/": {"service/httpapi"},
 }

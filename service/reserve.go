@@ -67,7 +67,7 @@ func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.An
 			return a, err
 		}
 		if a, err = s.apply(ctx, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token}); err != nil {
-			return a, err
+			return a, tooLate(err) // the acquisition itself is stored
 		}
 		if a.Outcome == storage.Renewed {
 			a.Outcome = storage.Acquired
@@ -78,7 +78,12 @@ func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.An
 	if err != nil || a.Outcome != storage.Acquired || enoughLeft(a) {
 		return a, err
 	}
-	return a, unanswered(CodeOutcomeUnknown, "the lease ran out faster than the store could confirm it; repeat the call with the same ids", nil)
+	return a, tooLate(nil)
+}
+
+// tooLate says that a lease was stored, and could not be confirmed with enough of it left.
+func tooLate(cause error) *Error {
+	return unanswered(CodeOutcomeUnknown, "the lease ran out faster than the store could confirm it; repeat the call with the same ids", cause)
 }
 
 func enoughLeft(a storage.Answer) bool {

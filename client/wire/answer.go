@@ -45,7 +45,7 @@ type Record struct {
 	Checkpoint     *Checkpoint `json:"checkpoint,omitempty"`
 	ResourceID     *string     `json:"resource_id,omitempty"`
 	LastError      *string     `json:"last_error,omitempty"` // reason of the last release
-	Response       *Response   `json:"response,omitempty"`
+	Response       *Response   `json:"response,omitzero"`    // {} when one was given that has nothing in it
 	// ResponseDropped says that there was a body which was not kept.
 	ResponseDropped bool `json:"response_dropped,omitzero"`
 	// DroppedHeaders names the header lines that could not be kept.
@@ -65,14 +65,15 @@ type Lease struct {
 
 // Checkpoint is the holder's note of how far it came.
 type Checkpoint struct {
-	Seq  int64  `json:"seq"`  // only a higher one replaces it
-	Data string `json:"data"` // opaque, up to 16 KiB
+	Seq  int64   `json:"seq"`  // only a higher one replaces it
+	Data *string `json:"data"` // opaque, up to 16 KiB; always there: without it a misspelt name would lose progress
 }
 
-// Response is what the work answered.
+// Response is what the work answered. An empty body and none are two things: omitempty would make them one, where the
+// encoder follows the second version of encoding/json.
 type Response struct {
-	Status       *int        `json:"status,omitempty"` // 100 to 999
+	Status       *int        `json:"status,omitzero"` // 100 to 999
 	Headers      [][2]string `json:"headers,omitempty"`
-	Body         *string     `json:"body,omitempty"`
-	BodyEncoding *string     `json:"body_encoding,omitempty"` // "utf-8" (default) or "base64"
+	Body         *string     `json:"body,omitzero"`
+	BodyEncoding *string     `json:"body_encoding,omitzero"` // "utf-8" (default) or "base64"
 }

@@ -154,7 +154,7 @@ func TestServeRefusesAnUnfitPostgres(t *testing.T) {
 	url := pgtest.URL(t)
 	for name, c := range map[string]struct{ url, want string }{
 		"no tables":              {url, "reprise migrate up"},
-		"synchronous_commit off": {url + "&synchronous_commit=off", "SET synchronous_commit = on"},
+		"synchronous_commit off": {url + "&synchronous_commit=off", "take it out of the database URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := runProgram(t, []string{secretVar}, "serve", "--listen", "127.0.0.1:0", "--database-url", c.url)

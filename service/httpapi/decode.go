@@ -16,7 +16,21 @@ import (
 
 // strict refuses a field that is not known: a misspelt "on_lapse" must not be taken for none.
 func strict[Request any](body []byte, into *Request) error {
-	return decode(body, into, json.RejectUnknownMembers(true))
+	return decode(body, into, json.RejectUnknownMembers(true), noNullInLists)
+}
+
+// noNullInLists refuses null where a list must have a text or a line of two: null is the same as nothing for a field that
+// may be left out, and in a list it would be taken for an empty text.
+var noNullInLists = json.WithUnmarshalers(json.JoinUnmarshalers(
+	json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *string) error { return notNullInList(d) }),
+	json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *[2]string) error { return notNullInList(d) }),
+))
+
+func notNullInList(d *jsontext.Decoder) error {
+	if in, _ := d.StackIndex(d.StackDepth()); in == jsontext.KindBeginArray && d.PeekKind() == jsontext.KindNull {
+		return errors.New("null in a list")
+	}
+	return errors.ErrUnsupported // read it as usual
 }
 
 // tolerant ignores a field that is not known: the effect has happened, and a newer client must be able to say so.

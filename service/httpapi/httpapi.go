@@ -55,12 +55,17 @@ func (a *API) routes() {
 	a.echo.HEAD("/readyz", a.readyz)
 	a.echo.GET("/openapi.yaml", a.openAPI)
 
-	keys := a.echo.Group("/v1/keys", a.authenticate)
-	keys.POST("/reserve", call(a, strict, a.reserve))
-	keys.POST("/complete", call(a, tolerantComplete, a.complete))
-	keys.POST("/release", call(a, tolerant, a.release))
-	keys.POST("/heartbeat", call(a, tolerant, a.heartbeat))
-	keys.POST("/lookup", call(a, strict, a.lookup))
+	a.onKeys("/reserve", call(a, strict, a.reserve))
+	a.onKeys("/complete", call(a, tolerantComplete, a.complete))
+	a.onKeys("/release", call(a, tolerant, a.release))
+	a.onKeys("/heartbeat", call(a, tolerant, a.heartbeat))
+	a.onKeys("/lookup", call(a, strict, a.lookup))
+}
+
+// onKeys routes a call on keys. Each is authenticated by itself: a group that does it for all makes echo answer a wrong
+// method with a 404, as if the path did not exist.
+func (a *API) onKeys(path string, h echo.HandlerFunc) {
+	a.echo.POST("/v1/keys"+path, h, a.authenticate)
 }
 
 // ServeHTTP answers one request.

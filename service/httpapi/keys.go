@@ -61,9 +61,9 @@ func (a *API) heartbeat(ctx context.Context, p auth.Principal, r *wire.Heartbeat
 	if err != nil {
 		return 0, nil, err
 	}
-	var checkpoint *storage.Checkpoint
-	if r.Checkpoint != nil {
-		checkpoint = &storage.Checkpoint{Seq: r.Checkpoint.Seq, Data: r.Checkpoint.Data}
+	checkpoint, err := checkpointOf(r.Checkpoint)
+	if err != nil {
+		return 0, nil, err
 	}
 	got, err := a.Service.Heartbeat(ctx, p, service.HeartbeatRequest{Name: name(r.Name), LeaseToken: r.LeaseToken, Lease: lease,
 		Checkpoint: checkpoint, OnLapse: r.OnLapse})
@@ -102,6 +102,16 @@ func responseOf(r *wire.CompleteRequest) (*service.Response, error) {
 	}
 	body, err := bytesOf("response", given.Body, given.BodyEncoding)
 	return &service.Response{Status: given.Status, Headers: given.Headers, Body: body, BodyDropped: dropped}, err
+}
+
+func checkpointOf(c *wire.Checkpoint) (*storage.Checkpoint, error) {
+	switch {
+	case c == nil:
+		return nil, nil
+	case c.Data == nil:
+		return nil, service.Invalid("checkpoint.data", "is required")
+	}
+	return &storage.Checkpoint{Seq: c.Seq, Data: *c.Data}, nil
 }
 
 func valueOf(s *string) string {

@@ -1,62 +1,93 @@
 package httpapi
 
 import (
-	"errors"
-	"strings"
+	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/reprise-idempotency/reprise/client/wire"
+	"github.com/reprise-idempotency/reprise/service"
 )
 
 // A complete is never refused for the content of its response, and a response can hold text that is no UTF-8: bytes of
 // another encoding, or half of a surrogate pair, as JavaScript's JSON.stringify writes it for a string that was cut.
 // Such a body is dropped and marked, such a header line too, and the key is settled.
 
-const replacement = "\uFFFD" // what stands for undecodable text after lenient decoding
+// members are those of a JSON object, each as it stands in the text.
+type members map[string]jsontext.Value
 
 // undecodable is a header value that the service cannot keep.
-const undecodable = "\xff"
+const undecodable = "\x00"
 
-// tolerantComplete reads a complete, and reads it again when nothing but text of its response is at fault.
+// tolerantComplete reads a complete, and reads it again without the text of its response that cannot be decoded.
 func tolerantComplete(body []byte, into *wire.CompleteRequest) error {
 	refusal := tolerant(body, into)
-	if refusal == nil || !blamesResponse(json.Unmarshal(body, new(wire.CompleteRequest))) {
+	if refusal == nil {
+		return nil
+	}
+	var whole, response members
+	if read(body, &whole) != nil || read(whole["response"], &response) != nil || !dropUndecodable(whole, response) {
+		return refusal // it is not for text of the response
+	}
+	for _, name := range slices.Sorted(maps.Keys(whole)) {
+		if name != "response" && !whole[name].IsValid() {
+			return service.Invalid(clean(name), "is not valid JSON in UTF-8")
+		}
+	}
+	mended, err := json.Marshal(whole)
+	if err != nil {
 		return refusal
 	}
 	*into = wire.CompleteRequest{}
-	if json.Unmarshal(body, into, jsontext.AllowInvalidUTF8(true)) != nil || into.Response == nil || damaged(into) {
-		return refusal
+	return tolerant(mended, into)
+}
+
+// read takes text as it is, decodable or not.
+func read(text jsontext.Value, into any) error {
+	return json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true))
+}
+
+// dropUndecodable takes out of a response what cannot be decoded, marks it in the whole request, and tells whether there
+// was any.
+func dropUndecodable(whole, response members) (dropped bool) {
+	for name, value := range response {
+		switch {
+		case value.IsValid():
+			continue
+		case name == "headers":
+			response[name] = withMarkedLines(value)
+		case name == "body":
+			whole["response_dropped"] = jsontext.Value("true")
+			delete(response, name)
+		default:
+			delete(response, name)
+		}
+		dropped = true
 	}
-	dropUndecodable(into)
-	return nil
+	if dropped {
+		whole["response"], _ = json.Marshal(response)
+	}
+	return dropped
 }
 
-func blamesResponse(err error) bool {
-	var syntactic *jsontext.SyntacticError
-	return errors.As(err, &syntactic) && strings.HasPrefix(string(syntactic.JSONPointer), "/response/")
-}
-
-// damaged tells that text outside of the response's content is at fault.
-func damaged(r *wire.CompleteRequest) bool {
-	for _, s := range []string{r.Operation, r.Subject, r.Key, r.LeaseToken, valueOf(r.Result), valueOf(r.ResourceID),
-		valueOf(r.Retention), valueOf(r.Response.BodyEncoding)} {
-		if strings.Contains(s, replacement) {
-			return true
+// withMarkedLines gives header lines of which none is undecodable; one that was has a value that cannot be kept.
+func withMarkedLines(text jsontext.Value) jsontext.Value {
+	var lines []jsontext.Value
+	if read(text, &lines) != nil {
+		return text
+	}
+	for i := range lines {
+		var line [2]string
+		if !lines[i].IsValid() && read(lines[i], &line) == nil {
+			line[1] = undecodable
+			lines[i], _ = json.Marshal(line)
 		}
 	}
-	return false
-}
-
-func dropUndecodable(r *wire.CompleteRequest) {
-	if strings.Contains(valueOf(r.Response.Body), replacement) {
-		dropped := true
-		r.Response.Body, r.ResponseDropped = nil, &dropped
+	marked, err := json.Marshal(lines)
+	if err != nil {
+		return text
 	}
-	for i, line := range r.Response.Headers {
-		if strings.Contains(line[0]+line[1], replacement) {
-			r.Response.Headers[i][1] = undecodable
-		}
-	}
+	return marked
 }

@@ -58,7 +58,7 @@ func checkpoint(c *storage.Checkpoint) *wire.Checkpoint {
 	if c == nil {
 		return nil
 	}
-	return &wire.Checkpoint{Seq: c.Seq, Data: c.Data}
+	return &wire.Checkpoint{Seq: c.Seq, Data: &c.Data}
 }
 
 func orNil(s string) *string {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// runAll does the experiments that the flags ask for, one after the other. One that fails does not keep the others
+// from running.
+func (r *report) runAll(ctx context.Context, f flags) error {
+	l, err := newLab(ctx)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if f.store != storePostgres {
+		r.note(r.crashSQLite(ctx, f, l))
+		r.note(r.traceSQLite(ctx, l))
+	}
+	if f.store != storeSQLite {
+		r.note(r.crashPostgres(ctx, f, l))
+		r.note(r.tracePostgres(ctx, l))
+		r.note(r.outagePostgres(ctx, l))
+	}
+	return nil
+}
+
+// note keeps the error of an experiment for the end.
+func (r *report) note(err error) {
+	if err != nil {
+		r.failures = append(r.failures, err.Error())
+	}
+}
+
+// say tells what is going on; the results come later.
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+func (r *report) crashSQLite(ctx context.Context, f flags, l *lab) error {
+	say("SQLite: %d kills of the service, %d callers, seed %d", f.kills, f.callers, f.seed)
+	s := &service{lab: l, databaseURL: "sqlite:" + filepath.Join(l.folder, "crash.db"), where: newAddress()}
+	return r.crash(ctx, &experiment{flags: f, lab: l, store: storeSQLite, service: s, rng: rand.New(rand.NewPCG(f.seed, 1<<40))}, "")
+}
+
+func (r *report) crashPostgres(ctx context.Context, f flags, l *lab) error {
+	say("Postgres: %d kills of the service, %d immediate stops of Postgres, %d callers, seed %d", f.kills, f.stops, f.callers, f.seed)
+	return withPostgres(ctx, l, func(p postgres) error {
+		e := &experiment{flags: f, lab: l, store: storePostgres, service: p.service, cluster: p.cluster, rng: rand.New(rand.NewPCG(f.seed, 2<<40))}
+		return r.crash(ctx, e, p.settings)
+	})
+}
+
+// crash runs an experiment and judges it, also when it did not come to its end.
+func (r *report) crash(ctx context.Context, e *experiment, settings string) error {
+	o, err := e.run(ctx)
+	err = errors.Join(err, o.broken, e.service.kill())
+	if err != nil {
+		err = fmt.Errorf("%s: %w", e.store, err)
+	}
+	found := judge(evidence{calls: o.calls, rows: o.rows, haveRows: o.rows != nil, slack: o.slack})
+	run := count(e.store, e.flags.seed, o, found)
+	run.settings = settings
+	r.add(run)
+	return err
+}

@@ -1,0 +1,184 @@
+package httpapi_test
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-idempotency/reprise"
+	"github.com/reprise-idempotency/reprise/service"
+	"github.com/reprise-idempotency/reprise/service/auth"
+	"github.com/reprise-idempotency/reprise/service/httpapi"
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/postgres"
+	"github.com/reprise-idempotency/reprise/storage/sqlite"
+	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
+)
+
+var noContext = context.Background()
+
+// server is the API over a store of its own, listening.
+type server struct {
+	url   string
+	api   *httpapi.API
+	store storage.Store
+	db    database // the store's database, from outside
+}
+
+// database looks at, and holds up, what the store has stored.
+type database interface {
+	rows(t *testing.T) int
+	lock(t *testing.T, key string) (unlock func()) // no change to the key is possible until unlock
+}
+
+// stores are what every test runs on.
+var stores = []struct {
+	name string
+	open func(t *testing.T) (storage.Store, database)
+}{
+	{"sqlite", openSQLite},
+	{"postgres", openPostgres},
+}
+
+// eachStore runs a test on every store at once, each with a server and a database of its own.
+func eachStore(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	for _, store := range stores {
+		t.Run(store.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, start(t, store.open))
+		})
+	}
+}
+
+func start(t *testing.T, open func(t *testing.T) (storage.Store, database)) *server {
+	t.Helper()
+	store, db := open(t)
+	s := serve(t, store, tokens)
+	s.db = db
+	return s
+}
+
+// serve starts the API over a store that may be a fake, for tokens of a configuration.
+func serve(t *testing.T, store storage.Store, tokens auth.Config) *server {
+	t.Helper()
+	verifier, err := auth.NewVerifier(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := httpapi.New(httpapi.Config{Service: service.New(store, service.DefaultLimits()), Verifier: verifier,
+		OpenAPI: reprise.OpenAPI, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	listening := httptest.NewServer(api)
+	t.Cleanup(listening.Close)
+	return &server{url: listening.URL, api: api, store: store}
+}
+
+// client follows nothing: an answer is looked at as it is. Its connections are limited, so that a thousand callers at
+// once are a queue before the server, as in any program, and not an overload, which the stores answer as such in time.
+var client = &http.Client{
+	Transport:     &http.Transport{MaxConnsPerHost: 100, MaxIdleConnsPerHost: 100, DisableCompression: true},
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	Timeout:       time.Minute,
+}
+
+func openSQLite(t *testing.T) (storage.Store, database) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "reprise.db")
+	store, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(4000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close(); _ = store.Close() })
+	return store, sqliteFile{db}
+}
+
+type sqliteFile struct{ *sql.DB }
+
+func (f sqliteFile) rows(t *testing.T) (n int) {
+	t.Helper()
+	if err := f.QueryRowContext(noContext, `SELECT count(*) FROM reprise_keys`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// lock holds the one lock that SQLite has for writers.
+func (f sqliteFile) lock(t *testing.T, _ string) (unlock func()) {
+	t.Helper()
+	conn, err := f.Conn(noContext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(noContext, `BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		_, err := conn.ExecContext(noContext, `ROLLBACK`)
+		if err != nil {
+			t.Error(err)
+		}
+		_ = conn.Close()
+	}
+}
+
+func openPostgres(t *testing.T) (storage.Store, database) {
+	t.Helper()
+	url := pgtest.URL(t)
+	migrator, err := postgres.Migrator(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := migrator.Up(noContext); err != nil {
+		t.Fatal(err)
+	}
+	_ = migrator.Close()
+	// Not the usual 2 s for a read with its wait for a connection: here many callers share two slow processors with the
+	// server, and how an overload is answered is another test's.
+	store, err := postgres.Open(noContext, url, postgres.Options{ReadTimeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(noContext, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(noContext); _ = store.Close() })
+	return store, pgSchema{conn}
+}
+
+type pgSchema struct{ *pgx.Conn }
+
+func (s pgSchema) rows(t *testing.T) (n int) {
+	t.Helper()
+	if err := s.QueryRow(noContext, `SELECT count(*) FROM reprise_keys`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (s pgSchema) lock(t *testing.T, key string) (unlock func()) {
+	t.Helper()
+	tx, err := s.Begin(noContext)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(noContext, `SELECT FROM reprise_keys WHERE key = $1 FOR UPDATE`, key); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := tx.Rollback(noContext); err != nil {
+			t.Error(err)
+		}
+	}
+}
