@@ -1,0 +1,86 @@
+package main
+
+// Where the tests are that must notice.
+var (
+	rules    = []string{"./storage/life"}
+	sqlite   = []string{"./storage/sqlite"}
+	postgres = []string{"./storage/postgres"}
+	loop     = []string{"./storage/cas"}
+	service  = []string{"./service", "./service/httpapi"}
+	api      = []string{"./service/httpapi"}
+)
+
+// mutants are the known ways to break a promise. Each stands for a fault that somebody's idempotency layer really had.
+var mutants = []mutant{
+	// Who owns a record.
+	{"complete: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.LeaseLost, nil\n	case owns(r, c.Token):\n		return storage.Settled, settle", "	case r == nil:\n		return storage.LeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.Settled, settle", rules},
+	{"release: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.LeaseLost, nil\n	case owns(r, c.Token):\n		return storage.GivenBack", "	case r == nil:\n		return storage.LeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.GivenBack", rules},
+	{"heartbeat: token not compared", "storage/life/holder.go", "if r == nil || !owns(r, c.Token) {", "if r == nil || r.State != storage.InProgress {", rules},
+	{"heartbeat: a settled record is renewed", "storage/life/life.go", "return r.State == storage.InProgress && r.Token.Equal(t)", "return r.Token.Equal(t)", rules},
+	{"token: only the first half is compared", "storage/token.go", "subtle.ConstantTimeCompare(t[:], o[:]) == 1", "subtle.ConstantTimeCompare(t[8:], o[8:]) == 1", append(rules, sqlite...)},
+
+	// Time.
+	{"lease: not over at its very end", "storage/record.go", "now.Before(r.LeaseExpiresAt) {", "!now.After(r.LeaseExpiresAt) {", rules},
+	{"record: not over at its very end", "storage/record.go", "return ok && !now.Before(at)", "return ok && now.After(at)", rules},
+	{"record: held ones expire too", "storage/record.go", "if r.State == InProgress && r.OnLapse == Hold {\n		return time.Time{}, false", "if false {\n		return time.Time{}, false", rules},
+	{"retention: counted from the lease's end after a settlement", "storage/life/holder.go", "	endsAt(next, now.Add(next.Retention))\n	return next\n}\n\nfunc release", "	endsAt(next, r.LeaseExpiresAt.Add(next.Retention))\n	return next\n}\n\nfunc release", rules},
+	{"lease: a heartbeat may shorten it", "storage/life/holder.go", "end.After(r.LeaseExpiresAt) {", "!end.IsZero() {", rules},
+	{"sweep hour: rounded down", "storage/record.go", "	if us%hour > 0 {\n		h++\n	}\n", "", rules},
+	{"postgres: end of the record not checked", "storage/postgres/statements.go", " AND now() < c.valid_before", " AND c.valid_before IS NOT NULL", postgres},
+	{"sqlite: end of the record not checked", "storage/sqlite/save.go", "if !c.ValidBefore.IsZero() && !now.Before(c.ValidBefore) {", "if !c.ValidBefore.IsZero() && now.IsZero() {", sqlite},
+	{"loop: changes are valid for ever", "storage/cas/cas.go", "change.ValidBefore, _ = row.Expires()", "_, _ = row.Expires()", loop},
+	{"reserve: half a lease is not asked for", "service/reserve.go", "return time.Until(a.GoodUntil) >= a.Record.Lease/2", "return time.Until(a.GoodUntil) >= a.Record.Lease*-1000", service},
+
+	// Acquisitions.
+	{"fence: not raised", "storage/life/reserve.go", "r.Fence = max(r.Fence+1, now.UnixMicro())", "r.Fence = max(r.Fence, now.UnixMicro()-now.UnixMicro()%60_000_000)", rules},
+	{"fence: the old one is forgotten", "storage/life/reserve.go", "r.Fence = max(r.Fence+1, now.UnixMicro())", "r.Fence = now.UnixMicro()", rules},
+	{"reserve: fingerprint only compared once it is settled", "storage/life/reserve.go", "case !fits(present, c.Fingerprint):", "case present.State.Settled() && !fits(present, c.Fingerprint):", rules},
+	{"reserve: fingerprint not compared on a takeover", "storage/life/reserve.go", "case !fits(present, c.Fingerprint):", "case state != storage.Abandoned && !fits(present, c.Fingerprint):", rules},
+	{"reserve: attempt_id ignored after a lapse", "storage/life/reserve.go", "case present.State == storage.InProgress && repeatsLatest(present, c):", "case state == storage.InProgress && repeatsLatest(present, c):", rules},
+	{"reserve: no attempt_id counts as the same one", "storage/life/reserve.go", "return c.AttemptID != \"\" && c.AttemptID == r.AttemptID\n", "return c.AttemptID == r.AttemptID\n", rules},
+	{"reserve: a released record is taken by its stray duplicate", "storage/life/reserve.go", "(state == storage.Abandoned || state == storage.Released) && isStray", "state == storage.Abandoned && isStray", rules},
+	{"reserve: three attempt ids are kept, not four", "storage/record.go", "const KeptAttemptIDs = 4", "const KeptAttemptIDs = 3", append(rules, sqlite...)},
+	{"reserve: an uncertain record is taken over", "storage/life/reserve.go", "	case state == storage.Uncertain:\n		return storage.Held, nil\n	case state == storage.Abandoned, ", "	case state == storage.Uncertain, state == storage.Abandoned, ", rules},
+	{"reserve: takeover not marked", "storage/life/reserve.go", "next.Takeover = takeover", "next.Takeover = false", rules},
+	{"reserve: a dropped body is replayed as none", "storage/life/reserve.go", "case present.Response != nil && present.Response.BodyDropped:", "case false:", rules},
+	{"reserve: an expired row keeps its old response", "storage/life/reserve.go", "next.Fence, next.Revision = stored.Fence, stored.Revision", "*next = *stored\n		next.Attempt = 0", rules},
+
+	// Settlements.
+	{"complete: settled hash ignored", "storage/life/holder.go", "r.State.Settled() && r.ResultHash != nil && bytes.Equal(r.ResultHash, c.ResultHash):", "r.State.Settled() && (r.ResultHash != nil || bytes.Equal(nil, nil)):", rules},
+	{"complete: a released record is settled again", "storage/life/holder.go", "	case owns(r, c.Token):\n		return storage.Settled, settle", "	case owns(r, c.Token), r.State == storage.Released:\n		return storage.Settled, settle", rules},
+	{"result hash: the body is left out", "service/response.go", "		number(1)\n		part(r.Body)\n", "		number(1)\n", service},
+	{"result hash: the lines are left out", "service/response.go", "		part([]byte(line[1]))\n", "", service},
+	{"heartbeat: a lower checkpoint is taken", "storage/life/holder.go", "c.Checkpoint.Seq > r.Checkpoint.Seq", "c.Checkpoint.Seq != r.Checkpoint.Seq", rules},
+	{"heartbeat: hold is taken back", "storage/life/holder.go", "	if c.Hold && r.OnLapse != storage.Hold {\n		next.OnLapse, seen = storage.Hold, true\n	}", "	if c.Hold != (r.OnLapse == storage.Hold) {\n		next.OnLapse, seen = storage.Hold-r.OnLapse, true\n	}", rules},
+	{"release: forget forgets nothing", "storage/life/holder.go", "if c.Forget {", "if false {", rules},
+	{"version: a checkpoint does not change it", "storage/life/holder.go", "next.Checkpoint, seen = c.Checkpoint, true", "next.Checkpoint = c.Checkpoint", rules},
+
+	// Groups, and rivals in between.
+	{"loop: groups are not sorted", "storage/cas/cas.go", "	slices.SortFunc(turns, func(x, y turn) int { return x.name.Compare(y.name) })\n", "	slices.Reverse(turns)\n", loop},
+	{"loop: names are sorted by half of the key", "storage/name.go", "		strings.Compare(n.Key, o.Key),\n", "", loop},
+	{"loop: what was not saved is answered all the same", "storage/cas/cas.go", "		if !saved[i] {", "		if !saved[i] && i < 0 {", loop},
+	{"loop: a poisoned call fails its group", "storage/cas/cas.go", "	case len(turns) > 1:\n", "	case len(turns) > 1 && turns == nil:\n", loop},
+	{"postgres: the token is no guard", "storage/postgres/statements.go", "k.token = c.prev_token AND k.revision", "c.prev_token IS NOT NULL AND k.revision", postgres},
+	{"postgres: the revision is no guard", "storage/postgres/statements.go", "k.revision = c.prev_revision", "c.prev_revision IS NOT NULL", postgres},
+	{"postgres: tenant left out", "storage/postgres/statements.go", "`k.tenant = c.tenant AND ", "`c.tenant IS NOT NULL AND ", postgres},
+	{"postgres: subject left out", "storage/postgres/statements.go", "k.subject = c.subject AND ", "c.subject IS NOT NULL AND ", postgres},
+	{"postgres: a lost answer is called an outage", "storage/postgres/errors.go", "return fmt.Errorf(\"%w: %w\", storage.ErrOutcomeUnknown, err)", "return unavailable(err)", postgres},
+	{"postgres: a write ends with its caller", "storage/postgres/save.go", "context.WithTimeout(context.WithoutCancel(ctx), s.writeTimeout)", "context.WithTimeout(ctx, s.writeTimeout)", postgres},
+	{"postgres: synchronous_commit off is served", "storage/postgres/ready.go", "if commit == \"off\" {", "if commit == \"never\" {", postgres},
+	{"sqlite: the token is no guard", "storage/sqlite/statements.go", "AND token = ? AND revision = ?", "AND ? IS NOT NULL AND revision = ?", sqlite},
+	{"sqlite: the revision is no guard", "storage/sqlite/statements.go", "AND token = ? AND revision = ?", "AND token = ? AND ? IS NOT NULL", sqlite},
+	{"sqlite: tenant left out", "storage/sqlite/statements.go", "\"tenant = ? AND ", "\"? IS NOT NULL AND ", sqlite},
+	{"sqlite: subject left out", "storage/sqlite/statements.go", "subject = ? AND", "? IS NOT NULL AND", sqlite},
+	{"sqlite: a commit is not flushed", "storage/sqlite/sqlite.go", "_pragma=synchronous(FULL)", "_pragma=synchronous(NORMAL)", sqlite},
+	{"sqlite: an empty body becomes none", "storage/sqlite/load.go", "if hasBody && body == nil {", "if false {", sqlite},
+
+	// What callers see.
+	{"mismatch: the record is shown", "service/errors.go", "if a.Record != nil && a.Outcome != storage.FingerprintMismatch {", "if a.Record != nil {", api},
+	{"lookup: bodies are shown to everybody", "service/lookup.go", "err == nil && !p.Has(auth.KeysBody)", "err != nil && !p.Has(auth.KeysBody)", api},
+	{"lookup: needs no right", "service/lookup.go", "if err := allow(p, auth.KeysRead); err != nil {", "if err := allow(p, auth.KeysRead); err != nil && p.Tenant() == \"\" {", api},
+	{"name: control characters are taken", "service/validate.go", "strings.ContainsFunc(s, isControl)", "strings.ContainsFunc(s, func(r rune) bool { return r == 0 })", api},
+	{"reserve: a misspelt field is ignored", "service/httpapi/decode.go", "json.RejectUnknownMembers(true)", "json.RejectUnknownMembers(false)", api},
+	{"complete: an unknown field is refused", "service/httpapi/lenient.go", "	refusal := tolerant(body, into)\n", "	refusal := strict(body, into)\n", api},
+	{"replay: binary bodies travel as text", "service/httpapi/values.go", "if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {", "if len(b) >= 0 && (utf8.Valid(b) || true) && !strings.ContainsRune(\"\", 0) {", api},
+	{"retry-after: not bounded", "service/errors.go", "e.RetryAfter = min(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", "e.RetryAfter = max(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", api},
+}
