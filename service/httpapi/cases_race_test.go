@@ -36,7 +36,6 @@ func TestThousandReservesOneWins(t *testing.T) {
 	const callers = 1000
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
-		warmUp(k)
 		all := make([]*answer, callers)
 		answers := concurrently(callers, func(i int) *answer {
 			body := must(json.Marshal(merged(k.name, fields{"fingerprint": mine, "lease": "1h"}, attempt(i+1))))
@@ -48,20 +47,6 @@ func TestThousandReservesOneWins(t *testing.T) {
 		}
 		checkDistinct(all) // only now: it would take the time that the callers have
 	})
-}
-
-// warmUp has the store open all of its connections. Each has its own short time for that, which a thousand callers can
-// use up where they share a slow machine with the database.
-func warmUp(k *key) {
-	k.t.Helper()
-	body := string(must(json.Marshal(k.name)))
-	for range 20 {
-		answers := concurrently(64, func(int) *answer { return must(k.exchange(http.MethodPost, "/v1/keys/lookup", body, nil)) })
-		if answers["404 not_found"] == 64 {
-			return
-		}
-	}
-	k.t.Fatal("the store does not serve 64 callers")
 }
 
 // checkDistinct holds answers to the description, one of each kind.
