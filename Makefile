@@ -15,6 +15,7 @@ build: ## Build bin/reprise
 
 test: ## Test all modules with the race detector; REPRISE_REQUIRE_POSTGRES=1 makes a missing Postgres a failure
 	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go test -race -timeout 15m ./...); done
+	@go test -count=1 -v -run '^TestPostgresIsThere$$' ./storage/storagetest/pgtest | grep -A4 '^pgtest: SKIPPING' || true
 
 race: test ## The same: tests always run with the race detector
 

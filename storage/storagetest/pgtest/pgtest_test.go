@@ -110,3 +110,6 @@ func TestSearchPathJoinsOtherParameters(t *testing.T) {
 		t.Errorf("the rest of the URL changed: %s", got)
 	}
 }
+
+// Ensure that make can tell whether this machine has a Postgres for tests: go test shows the reason of a skip only with -v.
+func TestPostgresIsThere(t *testing.T) { URL(t) }
