@@ -66,7 +66,7 @@ var mutants = []mutant{
 	{"postgres: subject left out", "storage/postgres/statements.go", "k.subject = c.subject AND ", "c.subject IS NOT NULL AND ", postgres},
 	{"postgres: a lost answer is called an outage", "storage/postgres/errors.go", "return fmt.Errorf(\"%w: %w\", storage.ErrOutcomeUnknown, err)", "return unavailable(err)", postgres},
 	{"postgres: a write ends with its caller", "storage/postgres/save.go", "context.WithTimeout(context.WithoutCancel(ctx), s.writeTimeout)", "context.WithTimeout(ctx, s.writeTimeout)", postgres},
-	{"postgres: synchronous_commit off is served", "storage/postgres/ready.go", "if commit == \"off\" {", "if commit == \"never\" {", postgres},
+	{"postgres: synchronous_commit off is served", "storage/postgres/ready.go", "case commit != \"off\":", "case commit != \"never\":", postgres},
 	{"sqlite: the token is no guard", "storage/sqlite/statements.go", "AND token = ? AND revision = ?", "AND ? IS NOT NULL AND revision = ?", sqlite},
 	{"sqlite: the revision is no guard", "storage/sqlite/statements.go", "AND token = ? AND revision = ?", "AND token = ? AND ? IS NOT NULL", sqlite},
 	{"sqlite: tenant left out", "storage/sqlite/statements.go", "\"tenant = ? AND ", "\"? IS NOT NULL AND ", sqlite},

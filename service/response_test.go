@@ -90,6 +90,7 @@ func TestResultHashTellsSettlementsApart(t *testing.T) {
 		"another body":            {storage.Completed, "", &Response{Body: []byte("c")}},
 		"a dropped body":          {storage.Completed, "", &Response{BodyDropped: true}},
 		"a line":                  {storage.Completed, "", &Response{Headers: [][2]string{{"a", "bc"}}}},
+		"a line of another value": {storage.Completed, "", &Response{Headers: [][2]string{{"a", "bd"}}}},
 		"a line cut elsewhere":    {storage.Completed, "", &Response{Headers: [][2]string{{"ab", "c"}}}},
 		"two lines":               {storage.Completed, "", &Response{Headers: [][2]string{{"a", "b"}, {"c", "d"}}}},
 		"two lines, turned":       {storage.Completed, "", &Response{Headers: [][2]string{{"c", "d"}, {"a", "b"}}}},
