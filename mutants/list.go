@@ -13,8 +13,8 @@ var (
 // mutants are the known ways to break a promise. Each stands for a fault that somebody's idempotency layer really had.
 var mutants = []mutant{
 	// Who owns a record.
-	{"complete: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.LeaseLost, nil\n	case owns(r, c.Token):\n		return storage.Settled, settle", "	case r == nil:\n		return storage.LeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.Settled, settle", rules},
-	{"release: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.LeaseLost, nil\n	case owns(r, c.Token):\n		return storage.GivenBack", "	case r == nil:\n		return storage.LeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.GivenBack", rules},
+	{"complete: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.OutcomeLeaseLost, nil\n	case owns(r, c.Token):\n		return storage.OutcomeSettled, settle", "	case r == nil:\n		return storage.OutcomeLeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.OutcomeSettled, settle", rules},
+	{"release: token not compared", "storage/life/holder.go", "	case r == nil || !r.Token.Equal(c.Token):\n		return storage.OutcomeLeaseLost, nil\n	case owns(r, c.Token):\n		return storage.OutcomeReleased", "	case r == nil:\n		return storage.OutcomeLeaseLost, nil\n	case r.State == storage.InProgress:\n		return storage.OutcomeReleased", rules},
 	{"heartbeat: token not compared", "storage/life/holder.go", "if r == nil || !owns(r, c.Token) {", "if r == nil || r.State != storage.InProgress {", rules},
 	{"heartbeat: a settled record is renewed", "storage/life/life.go", "return r.State == storage.InProgress && r.Token.Equal(t)", "return r.Token.Equal(t)", rules},
 	{"token: only the first half is compared", "storage/token.go", "subtle.ConstantTimeCompare(t[:], o[:]) == 1", "subtle.ConstantTimeCompare(t[8:], o[8:]) == 1", append(rules, sqlite...)},
@@ -40,14 +40,14 @@ var mutants = []mutant{
 	{"reserve: no attempt_id counts as the same one", "storage/life/reserve.go", "return c.AttemptID != \"\" && c.AttemptID == r.AttemptID\n", "return c.AttemptID == r.AttemptID\n", rules},
 	{"reserve: a released record is taken by its stray duplicate", "storage/life/reserve.go", "(state == storage.Abandoned || state == storage.Released) && isStray", "state == storage.Abandoned && isStray", rules},
 	{"reserve: three attempt ids are kept, not four", "storage/record.go", "const KeptAttemptIDs = 4", "const KeptAttemptIDs = 3", append(rules, sqlite...)},
-	{"reserve: an uncertain record is taken over", "storage/life/reserve.go", "	case state == storage.Uncertain:\n		return storage.Held, nil\n	case state == storage.Abandoned, ", "	case state == storage.Uncertain, state == storage.Abandoned, ", rules},
+	{"reserve: an uncertain record is taken over", "storage/life/reserve.go", "	case state == storage.Uncertain:\n		return storage.OutcomeUncertain, nil\n	case state == storage.Abandoned, ", "	case state == storage.Uncertain, state == storage.Abandoned, ", rules},
 	{"reserve: takeover not marked", "storage/life/reserve.go", "next.Takeover = takeover", "next.Takeover = false", rules},
 	{"reserve: a dropped body is replayed as none", "storage/life/reserve.go", "case present.Response != nil && present.Response.BodyDropped:", "case false:", rules},
 	{"reserve: an expired row keeps its old response", "storage/life/reserve.go", "next.Fence, next.Revision = stored.Fence, stored.Revision", "*next = *stored\n		next.Attempt = 0", rules},
 
 	// Settlements.
 	{"complete: settled hash ignored", "storage/life/holder.go", "r.State.Settled() && r.ResultHash != nil && bytes.Equal(r.ResultHash, c.ResultHash):", "r.State.Settled() && (r.ResultHash != nil || bytes.Equal(nil, nil)):", rules},
-	{"complete: a released record is settled again", "storage/life/holder.go", "	case owns(r, c.Token):\n		return storage.Settled, settle", "	case owns(r, c.Token), r.State == storage.Released:\n		return storage.Settled, settle", rules},
+	{"complete: a released record is settled again", "storage/life/holder.go", "	case owns(r, c.Token):\n		return storage.OutcomeSettled, settle", "	case owns(r, c.Token), r.State == storage.Released:\n		return storage.OutcomeSettled, settle", rules},
 	{"result hash: the body is left out", "service/response.go", "		number(1)\n		part(r.Body)\n", "		number(1)\n", service},
 	{"result hash: the lines are left out", "service/response.go", "		part([]byte(line[1]))\n", "", service},
 	{"heartbeat: a lower checkpoint is taken", "storage/life/holder.go", "c.Checkpoint.Seq > r.Checkpoint.Seq", "c.Checkpoint.Seq != r.Checkpoint.Seq", rules},
@@ -75,7 +75,7 @@ var mutants = []mutant{
 	{"sqlite: an empty body becomes none", "storage/sqlite/load.go", "if hasBody && body == nil {", "if false {", sqlite},
 
 	// What callers see.
-	{"mismatch: the record is shown", "service/errors.go", "if a.Record != nil && a.Outcome != storage.FingerprintMismatch {", "if a.Record != nil {", api},
+	{"mismatch: the record is shown", "service/errors.go", "if a.Record != nil && a.Outcome != storage.OutcomeFingerprintMismatch {", "if a.Record != nil {", api},
 	{"lookup: bodies are shown to everybody", "service/lookup.go", "err == nil && !p.Has(auth.KeysBody)", "err != nil && !p.Has(auth.KeysBody)", api},
 	{"lookup: needs no right", "service/lookup.go", "if err := allow(p, auth.KeysRead); err != nil {", "if err := allow(p, auth.KeysRead); err != nil && p.Tenant() == \"\" {", api},
 	{"name: control characters are taken", "service/validate.go", "strings.ContainsFunc(s, isControl)", "strings.ContainsFunc(s, func(r rune) bool { return r == 0 })", api},

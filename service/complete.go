@@ -20,7 +20,8 @@ type CompleteRequest struct {
 
 // Complete settles the key with the outcome of the work: while nobody else acquired it, also after the lease ran out.
 // A repeat of the same call gets the same answer. Needs the scope keys:write. It is never refused for the content of
-// the response: what cannot be kept of it is dropped and marked. Refusals: CodeLeaseLost, CodeAlreadyCompleted.
+// the response, a status outside of 100 to 999 apart: what cannot be kept of it is dropped and marked. Refusals:
+// CodeLeaseLost, CodeAlreadyCompleted.
 func (s *Service) Complete(ctx context.Context, p auth.Principal, r CompleteRequest) (Record, error) {
 	if err := allow(p, auth.KeysWrite); err != nil {
 		return Record{}, err
@@ -30,7 +31,7 @@ func (s *Service) Complete(ctx context.Context, p auth.Principal, r CompleteRequ
 		return Record{}, err
 	}
 	// The effect has happened: a caller who hangs up now still means it. The store bounds the wait itself.
-	return s.settledAs(context.WithoutCancel(ctx), call, storage.Settled)
+	return s.expect(context.WithoutCancel(ctx), call, storage.OutcomeSettled)
 }
 
 func (s *Service) completeCall(p auth.Principal, r CompleteRequest) (c storage.Complete, err error) {
@@ -49,7 +50,7 @@ func (s *Service) completeCall(p auth.Principal, r CompleteRequest) (c storage.C
 	if err = text("resource_id", c.ResourceID, 0, s.limits.ResourceID); err != nil {
 		return c, err
 	}
-	if c.Response, err = s.kept(r.Response); err != nil {
+	if c.Response, err = s.storable(r.Response); err != nil {
 		return c, err
 	}
 	c.ResultHash = resultHash(c.Result, c.ResourceID, r.Response)
@@ -67,16 +68,4 @@ func resultOf(s *string) (storage.State, error) {
 		}
 	}
 	return 0, Invalid("result", `must be "completed" or "failed"`)
-}
-
-// settledAs puts a call and gives the record when the outcome is the one that was hoped for.
-func (s *Service) settledAs(ctx context.Context, call storage.Call, hoped storage.Outcome) (Record, error) {
-	a, err := s.apply(ctx, call)
-	if err != nil {
-		return Record{}, err
-	}
-	if a.Outcome != hoped {
-		return Record{}, refuse(a)
-	}
-	return Record{Record: a.Record, Now: a.Now}, nil
 }

@@ -26,7 +26,7 @@ const (
 	CodePayloadTooLarge     Code = "payload_too_large"      // the request is over the limit
 	CodeUnsupportedMedia    Code = "unsupported_media_type" // the body is not JSON
 	CodeFingerprintMismatch Code = "fingerprint_mismatch"   // the key belongs to another request
-	CodeInternal            Code = "internal"               // a fault of the service; nothing was changed
+	CodeInternal            Code = "internal"               // a fault of the service; repeat with the same ids to learn what was stored
 	CodeStoreUnavailable    Code = "store_unavailable"      // the store cannot be reached; nothing was changed
 	CodeOutcomeUnknown      Code = "outcome_unknown"        // the store did not confirm; repeat with the same ids
 )
@@ -66,28 +66,28 @@ func unanswered(code Code, detail string, cause error) *Error {
 	return &Error{Code: code, Detail: detail, RetryAfter: outageRetryAfter, cause: cause}
 }
 
-// refusals are the outcomes that are no success, with what a caller is told.
+// refusals are the outcomes that refuse a call, with what its caller is told.
 var refusals = map[storage.Outcome]Error{
-	storage.Busy:                {Code: CodeInProgress, Detail: "another attempt holds the key"},
-	storage.Held:                {Code: CodeUncertain, Detail: "an attempt lapsed after its point of no return: the effect may have happened, and an operator has to resolve the key"},
-	storage.ResponseUnavailable: {Code: CodeResponseUnavailable, Detail: "the work was done, but the body of its response was not kept"},
-	storage.FingerprintMismatch: {Code: CodeFingerprintMismatch, Detail: "the key was used for another request: the fingerprints differ"},
-	storage.LeaseLost:           {Code: CodeLeaseLost, Detail: "the lease is lost: another attempt acquired the key, or it was settled, released or has expired"},
-	storage.AlreadyCompleted:    {Code: CodeAlreadyCompleted, Detail: "the key is settled already, with another outcome or by somebody else"},
-	storage.Absent:              {Code: CodeNotFound, Detail: "there is no such key"},
+	storage.OutcomeInProgress:          {Code: CodeInProgress, Detail: "another attempt holds the key"},
+	storage.OutcomeUncertain:           {Code: CodeUncertain, Detail: "an attempt lapsed after its point of no return: the effect may have happened, and an operator has to resolve the key"},
+	storage.OutcomeResponseUnavailable: {Code: CodeResponseUnavailable, Detail: "the work was done, but the body of its response was not kept"},
+	storage.OutcomeFingerprintMismatch: {Code: CodeFingerprintMismatch, Detail: "the key was used for another request: the fingerprints differ"},
+	storage.OutcomeLeaseLost:           {Code: CodeLeaseLost, Detail: "the lease is lost: another attempt acquired the key, or it was settled, released or has expired"},
+	storage.OutcomeAlreadyCompleted:    {Code: CodeAlreadyCompleted, Detail: "the key is settled already, with another outcome or by an operator"},
+	storage.OutcomeNotFound:            {Code: CodeNotFound, Detail: "there is no such key"},
 }
 
-// refuse tells a caller of an outcome that is no success. A mismatch says nothing of the record: it is another
+// refuse tells a caller of an outcome that refuses the call. A mismatch says nothing of the record: it is another
 // request's.
 func refuse(a storage.Answer) *Error {
 	e, ok := refusals[a.Outcome]
 	if !ok {
-		return &Error{Code: CodeInternal, Detail: "the store gave an answer that is none", cause: fmt.Errorf("outcome %v", a.Outcome)}
+		return &Error{Code: CodeInternal, Detail: "the store gave an answer without an outcome", cause: fmt.Errorf("outcome %v", a.Outcome)}
 	}
-	if a.Record != nil && a.Outcome != storage.FingerprintMismatch {
+	if a.Record != nil && a.Outcome != storage.OutcomeFingerprintMismatch {
 		e.Record = &Record{Record: a.Record, Now: a.Now}
 	}
-	if a.Outcome == storage.Busy {
+	if a.Outcome == storage.OutcomeInProgress {
 		e.RetryAfter = min(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)
 	}
 	return &e

@@ -34,7 +34,7 @@ func (s *Service) Heartbeat(ctx context.Context, p auth.Principal, r HeartbeatRe
 	if err != nil {
 		return Grant{}, err
 	}
-	if a.Outcome != storage.Renewed {
+	if a.Outcome != storage.OutcomeRenewed {
 		return Grant{}, refuse(a)
 	}
 	return grant(a), nil

@@ -26,7 +26,7 @@ type Limits struct {
 	Body        int // of a response, decoded; a larger one is dropped and marked
 }
 
-// The lengths of an attempt id and of a caller's own fingerprint are the same everywhere.
+// The length of an attempt id is the same everywhere.
 const (
 	minAttemptID = 8
 	maxAttemptID = 128
@@ -53,27 +53,27 @@ func DefaultLimits() Limits {
 // The name is the key of an index, whose entries PostgreSQL bounds at 2,704 bytes.
 const maxNamePart = 512
 
-// Validate tells everything that is wrong with the limits at once.
+// Validate tells everything that is wrong with the limits at once, by the names of the settings.
 func (l Limits) Validate() error {
 	return errors.Join(
-		l.Lease.validate("lease"),
-		l.Retention.validate("retention"),
-		within("operation", l.Operation, 1, maxNamePart),
-		within("subject", l.Subject, 0, maxNamePart),
-		within("key", l.Key, 1, maxNamePart),
-		within("holder", l.Holder, 0, 4096),
-		within("resource_id", l.ResourceID, 0, 4096),
-		within("reason", l.Reason, 0, 1<<16),
-		within("checkpoint", l.Checkpoint, 0, 1<<20),
-		within("header_lines", l.HeaderLines, 0, 1024),
-		within("header_bytes", l.HeaderBytes, 0, 1<<20),
-		within("body", l.Body, 0, 64<<20),
+		l.Lease.validate("limits.lease"),
+		l.Retention.validate("limits.retention"),
+		within("limits.operation", l.Operation, 1, maxNamePart),
+		within("limits.subject", l.Subject, 0, maxNamePart),
+		within("limits.key", l.Key, 1, maxNamePart),
+		within("limits.holder", l.Holder, 0, 4096),
+		within("limits.resource_id", l.ResourceID, 0, 4096),
+		within("limits.reason", l.Reason, 0, 1<<16),
+		within("limits.checkpoint", l.Checkpoint, 0, 1<<20),
+		within("limits.header_lines", l.HeaderLines, 0, 1024),
+		within("limits.header_bytes", l.HeaderBytes, 0, 1<<20),
+		within("limits.response_body", l.Body, 0, 64<<20),
 	)
 }
 
 func (r Range) validate(name string) error {
 	if r.Min < time.Millisecond || r.Min > r.Max || r.Default < r.Min || r.Default > r.Max {
-		return fmt.Errorf("%s: the default %s must lie between the least %s (1ms or more) and the most %s", name, r.Default, r.Min, r.Max)
+		return fmt.Errorf("%[1]s_default: %[2]s is not within %[1]s_min (%[3]s, at least 1ms) and %[1]s_max (%[4]s)", name, r.Default, r.Min, r.Max)
 	}
 	if r.Default%time.Millisecond != 0 || r.Min%time.Millisecond != 0 || r.Max%time.Millisecond != 0 {
 		return fmt.Errorf("%s: durations are whole milliseconds", name)

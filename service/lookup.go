@@ -28,7 +28,7 @@ func (s *Service) Lookup(ctx context.Context, p auth.Principal, r LookupRequest)
 			return Record{}, err
 		}
 	}
-	rec, err := s.settledAs(ctx, storage.Lookup{Name: name, Fingerprint: valueOf(r.Fingerprint)}, storage.Found)
+	rec, err := s.expect(ctx, storage.Lookup{Name: name, Fingerprint: valueOf(r.Fingerprint)}, storage.OutcomeFound)
 	if err == nil && !p.Has(auth.KeysBody) {
 		rec = withoutBody(rec)
 	}

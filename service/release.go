@@ -34,7 +34,7 @@ func (s *Service) Release(ctx context.Context, p auth.Principal, r ReleaseReques
 		return Record{}, err
 	}
 	// A caller who hangs up now still means it. The store bounds the wait itself.
-	return s.settledAs(context.WithoutCancel(ctx), call, storage.GivenBack)
+	return s.expect(context.WithoutCancel(ctx), call, storage.OutcomeReleased)
 }
 
 // reason may be an error text of several lines.

@@ -48,8 +48,8 @@ func (s *Service) Reserve(ctx context.Context, p auth.Principal, r ReserveReques
 	switch {
 	case err != nil:
 		return Reservation{}, err
-	case a.Outcome == storage.Acquired, a.Outcome == storage.Replayed:
-		return Reservation{Acquired: a.Outcome == storage.Acquired, Grant: grant(a)}, nil
+	case a.Outcome == storage.OutcomeAcquired, a.Outcome == storage.OutcomeReplay:
+		return Reservation{Acquired: a.Outcome == storage.OutcomeAcquired, Grant: grant(a)}, nil
 	}
 	return Reservation{}, refuse(a)
 }
@@ -62,23 +62,23 @@ const leaseTries = 3
 // the disk; the answer to a repeated attempt_id may find it nearly over.
 func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.Answer, error) {
 	a, err := s.apply(ctx, call)
-	for range leaseTries {
-		if err != nil || a.Outcome != storage.Acquired || enoughLeft(a) {
-			return a, err
+	for try := 0; err == nil && a.Outcome == storage.OutcomeAcquired && !enoughLeft(a); try++ {
+		if try == leaseTries {
+			return a, tooLate(nil)
 		}
-		if a, err = s.apply(ctx, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token}); err != nil {
-			return a, tooLate(err) // the acquisition itself is stored
-		}
-		if a.Outcome == storage.Renewed {
-			a.Outcome = storage.Acquired
-		} else { // somebody took over in between
+		extended, failed := s.apply(ctx, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token})
+		switch {
+		case failed != nil:
+			return a, tooLate(failed) // the acquisition itself is stored
+		case extended.Outcome == storage.OutcomeRenewed:
+			a = extended
+			a.Outcome = storage.OutcomeAcquired
+		default: // somebody took over in between
+			call.Token = storage.NewToken()
 			a, err = s.apply(ctx, call)
 		}
 	}
-	if err != nil || a.Outcome != storage.Acquired || enoughLeft(a) {
-		return a, err
-	}
-	return a, tooLate(nil)
+	return a, err
 }
 
 // tooLate says that a lease was stored, and could not be confirmed with enough of it left.
@@ -127,13 +127,6 @@ func fingerprintOf(r ReserveRequest) (string, error) {
 
 func isEmpty(r fingerprint.Request) bool {
 	return r.Method == "" && r.Target == "" && len(r.Headers) == 0 && r.ContentType == "" && len(r.Body) == 0
-}
-
-func ownFingerprint(s string) error {
-	if err := fingerprint.Validate(s); err != nil {
-		return &Error{Code: CodeInvalidRequest, Detail: err.Error()}
-	}
-	return nil
 }
 
 func grant(a storage.Answer) Grant {

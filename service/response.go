@@ -23,9 +23,9 @@ const (
 	maxStatus = 999
 )
 
-// kept gives what is stored of a response. Only a status that is none is refused; what cannot be kept is dropped and
+// storable gives what is stored of a response. Only an invalid status is refused; what cannot be kept is dropped and
 // marked, because the effect has happened, and to lose the record would make it happen again.
-func (s *Service) kept(r *Response) (*storage.Response, error) {
+func (s *Service) storable(r *Response) (*storage.Response, error) {
 	if r == nil {
 		return nil, nil
 	}

@@ -109,7 +109,7 @@ func TestResultHashTellsSettlementsApart(t *testing.T) {
 func TestBodyLimit(t *testing.T) {
 	s := New(nil, DefaultLimits())
 	for size, kept := range map[int]bool{0: true, 1 << 20: true, 1<<20 + 1: false} {
-		got, err := s.kept(&Response{Body: make([]byte, size)})
+		got, err := s.storable(&Response{Body: make([]byte, size)})
 		if err != nil || got.BodyDropped == kept || (got.Body != nil) != kept {
 			t.Errorf("%d bytes: got dropped %v, %v; want kept %v", size, got.BodyDropped, err, kept)
 		}
@@ -124,7 +124,7 @@ func TestLimitsAreValidated(t *testing.T) {
 	l := DefaultLimits()
 	l.Lease.Min, l.Retention.Default, l.Key, l.Body = 0, l.Retention.Max+1, 2000, -1
 	err := l.Validate()
-	for _, field := range []string{"lease", "retention", "key", "body"} {
+	for _, field := range []string{"limits.lease_default", "limits.retention_default", "limits.key", "limits.response_body"} {
 		if err == nil || !strings.Contains(err.Error(), field+":") {
 			t.Errorf("%s is not named: %v", field, err)
 		}

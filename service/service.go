@@ -22,9 +22,6 @@ func New(store storage.Store, limits Limits) *Service {
 	return &Service{store: store, limits: limits}
 }
 
-// Limits gives the limits in force.
-func (s *Service) Limits() Limits { return s.limits }
-
 // Ready tells whether calls can be served now; the error is CodeStoreUnavailable, whose cause says how to mend it.
 func (s *Service) Ready(ctx context.Context) error {
 	if err := s.store.Ready(ctx); err != nil {
@@ -61,6 +58,18 @@ func (s *Service) apply(ctx context.Context, call storage.Call) (storage.Answer,
 		return a, unanswered(CodeStoreUnavailable, "the store cannot be reached: nothing was changed; repeat the call", a.Err)
 	}
 	return a, &Error{Code: CodeInternal, Detail: "the call could not be stored: nothing was changed", cause: a.Err}
+}
+
+// expect puts one call and gives the record when it comes to the outcome that was hoped for; any other refuses.
+func (s *Service) expect(ctx context.Context, call storage.Call, hoped storage.Outcome) (Record, error) {
+	a, err := s.apply(ctx, call)
+	if err != nil {
+		return Record{}, err
+	}
+	if a.Outcome != hoped {
+		return Record{}, refuse(a)
+	}
+	return Record{Record: a.Record, Now: a.Now}, nil
 }
 
 // allow checks the caller's right to a call.

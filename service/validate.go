@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/reprise-idempotency/reprise/client/fingerprint"
 	"github.com/reprise-idempotency/reprise/service/auth"
 	"github.com/reprise-idempotency/reprise/storage"
 )
@@ -101,16 +102,24 @@ func onLapse(field string, s *string) (storage.OnLapse, error) {
 	return 0, Invalid(field, `must be "retry" or "hold"`)
 }
 
-// token reads a lease token. A text that never was one proves nothing, and is answered as any other lost lease.
+// token reads a lease token. A text that never was one is answered as any other lost lease: by a fresh token, which is
+// nobody's.
 func token(s string) (storage.Token, error) {
 	if s == "" {
 		return storage.Token{}, Invalid("lease_token", "is required")
 	}
-	t, ok := storage.ParseToken(s)
-	if !ok {
-		return t, refuse(storage.Answer{Outcome: storage.LeaseLost})
+	if t, ok := storage.ParseToken(s); ok {
+		return t, nil
 	}
-	return t, nil
+	return storage.NewToken(), nil
+}
+
+// ownFingerprint checks a fingerprint that a caller made itself.
+func ownFingerprint(s string) error {
+	if err := fingerprint.Validate(s); err != nil {
+		return &Error{Code: CodeInvalidRequest, Detail: err.Error()}
+	}
+	return nil
 }
 
 func valueOf(s *string) string {

@@ -9,23 +9,23 @@ import (
 type Outcome int
 
 const (
-	Acquired            Outcome = iota + 1 // Reserve: the lease is the caller's; that of a repeated attempt may be nearly or wholly over
-	Replayed                               // Reserve: it was done; the record holds the response
-	Busy                                   // Reserve: another lease is live
-	Held                                   // Reserve: uncertain; an operator must look
-	ResponseUnavailable                    // Reserve: it was done, but the body was not kept
-	FingerprintMismatch                    // Reserve, Lookup: the name belongs to another request
-	Settled                                // Complete: settled now, or by this very call before
-	GivenBack                              // Release: released now, or by this very token before
-	Renewed                                // Heartbeat: the lease is still the caller's
-	LeaseLost                              // Reserve of a stray duplicate; Complete, Release, Heartbeat without the latest token
-	AlreadyCompleted                       // Complete, Release: settled otherwise
-	Found                                  // Lookup
-	Absent                                 // Lookup: never made, expired or swept
+	OutcomeAcquired            Outcome = iota + 1 // Reserve: the lease is the caller's; that of a repeated attempt may be nearly or wholly over
+	OutcomeReplay                                 // Reserve: it was done; the record holds the response
+	OutcomeInProgress                             // Reserve: another lease is live
+	OutcomeUncertain                              // Reserve: lapsed under Hold; an operator must look
+	OutcomeResponseUnavailable                    // Reserve: it was done, but the body was not kept
+	OutcomeFingerprintMismatch                    // Reserve, Lookup: the name belongs to another request
+	OutcomeSettled                                // Complete: settled now, or by this very call before
+	OutcomeReleased                               // Release: released now, or by this very token before
+	OutcomeRenewed                                // Heartbeat: the lease is still the caller's
+	OutcomeLeaseLost                              // Reserve of a stray duplicate; Complete, Release, Heartbeat without the latest token
+	OutcomeAlreadyCompleted                       // Complete, Release: settled otherwise
+	OutcomeFound                                  // Lookup
+	OutcomeNotFound                               // Lookup: never made, expired or swept
 )
 
-var outcomeNames = [...]string{"none", "acquired", "replayed", "busy", "held", "response_unavailable",
-	"fingerprint_mismatch", "settled", "given_back", "renewed", "lease_lost", "already_completed", "found", "absent"}
+var outcomeNames = [...]string{"none", "acquired", "replay", "in_progress", "uncertain", "response_unavailable",
+	"fingerprint_mismatch", "settled", "released", "renewed", "lease_lost", "already_completed", "found", "not_found"}
 
 // String names the outcome in logs and tests.
 func (o Outcome) String() string {

@@ -40,7 +40,7 @@ func TestConfigurationThatDoesNotFitTogether(t *testing.T) {
 		"no such key file":              {[]string{"REPRISE_AUTH_PUBLIC_KEY_FILE=" + missing}, missing},
 		"secret and public key":         {[]string{secretVar, "REPRISE_AUTH_PUBLIC_KEY_FILE=" + writeFile(t, "x")}, "auth"},
 		"JWKS":                          {[]string{"REPRISE_AUTH_JWKS_URL=https://issuer.test/keys"}, "not supported by this version"},
-		"default lease over the most":   {[]string{"REPRISE_LIMITS_LEASE_DEFAULT=2h"}, "lease: the default 2h0m0s"},
+		"default lease over the most":   {[]string{"REPRISE_LIMITS_LEASE_DEFAULT=2h"}, "limits.lease_default: 2h0m0s is not within limits.lease_min"},
 		"body over the request's limit": {[]string{"REPRISE_LIMITS_REQUEST_BODY=1000"}, "limits.request_body"},
 		"no such file":                  {[]string{"REPRISE_CONFIG=" + missing}, missing},
 	} {

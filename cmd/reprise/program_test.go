@@ -33,7 +33,7 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// reprise runs a command to its end, in an empty folder and with nothing but the given variables.
+// runProgram runs a command to its end, in an empty folder and with nothing but the given variables.
 func runProgram(t *testing.T, env []string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -136,7 +136,7 @@ func checkSecret(secret []byte) error {
 		return errors.New("the HS256 secret is a PEM file: if it is a public key, configure it as the public key")
 	}
 	if len(secret) < minSecretBytes || len(bytes.TrimSpace(secret)) == 0 {
-		return fmt.Errorf("the HS256 secret is blank or shorter than %d bytes (RFC 7518 section 3.2): make one with `openssl rand -base64 48`", minSecretBytes)
+		return fmt.Errorf("the HS256 secret is blank or shorter than %d bytes (RFC 7518 section 3.2): make one with `openssl rand -hex 32`", minSecretBytes)
 	}
 	return nil
 }

@@ -45,6 +45,6 @@ func ExampleConfig_Validate() {
 	cfg := auth.Config{HS256Secret: []byte("secret"), Audience: " "}
 	fmt.Println(cfg.Validate())
 	// Output:
-	// the HS256 secret is blank or shorter than 32 bytes (RFC 7518 section 3.2): make one with `openssl rand -base64 48`
+	// the HS256 secret is blank or shorter than 32 bytes (RFC 7518 section 3.2): make one with `openssl rand -hex 32`
 	// the audience is blank: give its value, or leave it out
 }

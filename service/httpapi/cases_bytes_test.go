@@ -17,7 +17,7 @@ func shows(t *testing.T, a *answer, text string, want bool) {
 }
 
 // Ensure that a replay has the very bytes that were given, whatever they are: no database may read them as JSON or as
-// text. They travel as text where they are text, else in base64. (B28)
+// text. They travel as text where they are text, else in base64.
 func TestReplayHasTheVeryBytes(t *testing.T) {
 	bodies := map[string]string{
 		"json":        `{"zz":1.0,"a":1,"a":2,"n":9007199254740993, "e":1E2}`,

@@ -36,7 +36,7 @@ func eachPair(t *testing.T, pairs requests) {
 	})
 }
 
-// Ensure that two amounts which only a float would take for one are two requests. (B09)
+// Ensure that two amounts which only a float would take for one are two requests.
 func TestAmountsAreComparedByTheirText(t *testing.T) {
 	eachPair(t, requests{
 		{"beyond 2^53", jsonBody(`{"amount":9007199254740993}`), jsonBody(`{"amount":9007199254740992}`), false},
@@ -51,7 +51,7 @@ func TestAmountsAreComparedByTheirText(t *testing.T) {
 	})
 }
 
-// Ensure that a query is part of the request, as it was sent, and that no part runs into the next. (B24)
+// Ensure that a query is part of the request, as it was sent, and that no part runs into the next.
 func TestQueriesTellRequestsApart(t *testing.T) {
 	eachPair(t, requests{
 		{"dry run", target("/x?dry=1"), target("/x"), false},
@@ -69,7 +69,7 @@ func TestQueriesTellRequestsApart(t *testing.T) {
 	})
 }
 
-// Ensure that a document which gives a name twice is not taken for the one that a lenient reader makes of it. (B26)
+// Ensure that a document which gives a name twice is not taken for the one that a lenient reader makes of it.
 func TestDuplicateMembersAreComparedAsBytes(t *testing.T) {
 	eachPair(t, requests{
 		{"last wins", jsonBody(`{"amount":1,"amount":100}`), jsonBody(`{"amount":100}`), false},
@@ -82,7 +82,7 @@ func TestDuplicateMembersAreComparedAsBytes(t *testing.T) {
 	})
 }
 
-// Ensure that every way to a stored response asks for the fingerprint, and that a settlement leaves it as it was. (B43)
+// Ensure that every way to a stored response asks for the fingerprint, and that a settlement leaves it as it was.
 func TestEveryPathComparesTheFingerprint(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")

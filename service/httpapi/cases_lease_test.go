@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Ensure that a caller whose answer was lost gets its own lease by asking again, and nobody else does. (B02)
+// Ensure that a caller whose answer was lost gets its own lease by asking again, and nobody else does.
 func TestLostAnswerToReserveDoesNotLockTheCallerOut(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -21,7 +21,7 @@ func TestLostAnswerToReserveDoesNotLockTheCallerOut(t *testing.T) {
 	})
 }
 
-// Ensure that a lease which the store took long to write is not given out with less than half of it left. (B05)
+// Ensure that a lease which the store took long to write is not given out with less than half of it left.
 func TestLeaseIsNotBornShort(t *testing.T) {
 	const lease = 400 * time.Millisecond
 	eachStore(t, func(t *testing.T, s *server) {
@@ -40,7 +40,7 @@ func TestLeaseIsNotBornShort(t *testing.T) {
 	})
 }
 
-// Ensure that a late heartbeat revives a lease only as long as nobody took over, and that complete agrees. (B14)
+// Ensure that a late heartbeat revives a lease only as long as nobody took over, and that complete agrees.
 func TestLateHeartbeatAfterATakeoverIsLost(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -57,7 +57,7 @@ func TestLateHeartbeatAfterATakeoverIsLost(t *testing.T) {
 }
 
 // Ensure that a stale worker gets through no gap: not while another holds the key, not after that one gave it back, not
-// after the record expired. Its own new acquisition gets another token and a higher fence. (B15)
+// after the record expired. Its own new acquisition gets another token and a higher fence.
 func TestStaleWorkerIsFencedOff(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -86,7 +86,7 @@ func TestStaleWorkerIsFencedOff(t *testing.T) {
 }
 
 // Ensure that an expired record is absent although it is not swept: another request may use the key, and one of two
-// gets it. (B17)
+// gets it.
 func TestExpiredRecordDoesNotBlockTheKey(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -104,7 +104,7 @@ func TestExpiredRecordDoesNotBlockTheKey(t *testing.T) {
 	})
 }
 
-// Ensure that zero is not taken for nothing: omitted and null are the default, zero is refused. (B32)
+// Ensure that zero is not taken for nothing: omitted and null are the default, zero is refused.
 func TestZeroIsNotTheDefault(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		for _, value := range []any{omitted, nil} {
@@ -129,7 +129,7 @@ func TestZeroIsNotTheDefault(t *testing.T) {
 }
 
 // Ensure that what the API tells of a record is what is stored, to the microsecond, and that no holder is refused for a
-// rounded value. (B35)
+// rounded value.
 func TestTimesAreToldAsTheyAreStored(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		for i := range 25 {
@@ -144,7 +144,7 @@ func TestTimesAreToldAsTheyAreStored(t *testing.T) {
 }
 
 // Ensure that lease and retention are two things: after a crash the key is free when the lease ends, and the retention
-// counts from the settlement, also when it is shorter than the lease. (B38)
+// counts from the settlement, also when it is shorter than the lease.
 func TestLeaseAndRetentionAreTwoThings(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -162,7 +162,7 @@ func TestLeaseAndRetentionAreTwoThings(t *testing.T) {
 }
 
 // Ensure that a release after the lease ended is a release like any other: kept for its retention from now, and the key
-// is free. A takeover does not depend on the lease that the new caller asks for. (B40)
+// is free. A takeover does not depend on the lease that the new caller asks for.
 func TestLateReleaseIsNotBornExpired(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")

@@ -10,7 +10,6 @@ import (
 )
 
 // Ensure that every key is itself, because names travel in the body: none is decoded, cut or redirected on its way.
-// (B04)
 func TestNamesInTheBodyAreNeverDecoded(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		keys := []string{"a/b", "a%2Fb", "a%252Fb", "100%", "100%25", "ы", "%D1%8B", "%d1%8b", "..", ".", "/", "//x", "a b", "a+b", "a%20b", "?x=1", "#", `\`, `"`}
@@ -20,7 +19,7 @@ func TestNamesInTheBodyAreNeverDecoded(t *testing.T) {
 	})
 }
 
-// Ensure that case, spaces and Unicode normalisation tell keys apart, in every part of a name. (B78)
+// Ensure that case, spaces and Unicode normalisation tell keys apart, in every part of a name.
 func TestNamesAreComparedByteByByte(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		names := []string{"Abc", "abc", "a", "a ", " a", "a\u00a0", "é", "e\u0301", "ａ", "ß", "ss", "ı", "i", "İ", "\u200ba", "1", "01"}
@@ -48,7 +47,7 @@ func eachItself(t *testing.T, s *server, part string, values []string) {
 }
 
 // Ensure that text which one database refuses and another cuts is refused by name, the same on each: NUL, other
-// control characters, lone surrogates and bytes that are no UTF-8. Nothing is stripped, nothing stored. (B29)
+// control characters, lone surrogates and bytes that are no UTF-8. Nothing is stripped, nothing stored.
 func TestOddTextIsRefusedAndNeverStripped(t *testing.T) {
 	odd := map[string]string{"NUL": `a\u0000b`, "escape": `a\u001bb`, "C1": `a\u0085b`, "high surrogate": `a\ud800b`,
 		"low surrogate": `a\udc00b`, "bad UTF-8": "a\xffb", "overlong NUL": "a\xc0\x80b"}
@@ -69,7 +68,7 @@ func TestOddTextIsRefusedAndNeverStripped(t *testing.T) {
 }
 
 // Ensure that a response with odd text is taken: the body comes back byte by byte, a header line that is none is
-// dropped and named. (B29)
+// dropped and named.
 func TestOddTextInAResponseIsKeptOrDropped(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -84,7 +83,7 @@ func TestOddTextInAResponseIsKeptOrDropped(t *testing.T) {
 	})
 }
 
-// Ensure that a header with a byte that is no ASCII, which net/http takes, cannot become a request id. (B29)
+// Ensure that a header with a byte that is no ASCII, which net/http takes, cannot become a request id.
 func TestRequestIDIsVisibleASCII(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		for _, id := range []string{"a\xffb", "a b", "ы", "", strings.Repeat("x", 129)} {
@@ -101,7 +100,7 @@ func TestRequestIDIsVisibleASCII(t *testing.T) {
 }
 
 // Ensure that the limits of names are those of bytes, also for text that does not compress: an index has a limit that
-// other text slips under. (B30)
+// other text slips under.
 func TestLongNamesAreRefusedBeforeTheStoreSeesThem(t *testing.T) {
 	random := func(n int) string {
 		b := make([]byte, n)
@@ -133,7 +132,7 @@ func TestLongNamesAreRefusedBeforeTheStoreSeesThem(t *testing.T) {
 	})
 }
 
-// Ensure that no request without a key or an operation is stored: all of them would share one record. (B44)
+// Ensure that no request without a key or an operation is stored: all of them would share one record.
 func TestEmptyOrMissingNamesAreRefused(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		for _, part := range []string{"key", "operation"} {

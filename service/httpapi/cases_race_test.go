@@ -31,7 +31,7 @@ func concurrently(n int, call func(i int) *answer) map[string]int {
 }
 
 // Ensure that of 1,000 callers who reserve one key at once exactly one gets it, and that each of the others is told
-// that it is held: losing is no outage. (B08, B65)
+// that it is held: losing is no outage.
 func TestThousandReservesOneWins(t *testing.T) {
 	const callers = 1000
 	eachStore(t, func(t *testing.T, s *server) {
@@ -61,7 +61,7 @@ func checkDistinct(all []*answer) {
 }
 
 // Ensure that whoever loses a key to a holder that gives it back at once still gets an answer: it acquires, or is told
-// that the key is held. Each acquisition is one of its own. (B08)
+// that the key is held. Each acquisition is one of its own.
 func TestReservesAgainstReleases(t *testing.T) {
 	const callers, rounds = 8, 10
 	eachStore(t, func(t *testing.T, s *server) {
@@ -93,7 +93,6 @@ func TestReservesAgainstReleases(t *testing.T) {
 }
 
 // Ensure that a mismatch is told as such, before and whatever else: also to those who lose the race for a fresh key.
-// (B18)
 func TestMismatchIsToldBeforeInProgress(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
@@ -113,7 +112,7 @@ func TestMismatchIsToldBeforeInProgress(t *testing.T) {
 	})
 }
 
-// Ensure that clients who work through the same keys in opposite orders do not stop each other. (B46)
+// Ensure that clients who work through the same keys in opposite orders do not stop each other.
 func TestOppositeOrdersDoNotDeadlock(t *testing.T) {
 	const keys, clients = 10, 4
 	eachStore(t, func(t *testing.T, s *server) {
@@ -149,7 +148,7 @@ func TestOppositeOrdersDoNotDeadlock(t *testing.T) {
 	})
 }
 
-// Ensure that a repeat at the same time, as of a caller that was impatient, is one acquisition and one settlement. (B02)
+// Ensure that a repeat at the same time, as of a caller that was impatient, is one acquisition and one settlement.
 func TestRepeatsAtOnceAreOneAcquisition(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")

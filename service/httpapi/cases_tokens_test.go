@@ -38,7 +38,7 @@ func signedText(payload string) string {
 }
 
 // Ensure that a token without a usable tenant or date is nobody's: there is no shared bucket, and no claim is found under
-// a similar name. (B56)
+// a similar name.
 func TestTokenWithoutTenantOrDateIsRefused(t *testing.T) {
 	in := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
 	hs := func(over jwt.MapClaims) string { return signed(jwt.SigningMethodHS256, tokens.HS256Secret, over) }
@@ -98,7 +98,6 @@ func allRefused(t *testing.T, s *server, bad map[string]string) {
 var rsaKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 
 // Ensure that only a token for this very key, algorithm and audience is accepted: everybody may know the public key.
-// (B57)
 func TestAlgorithmAndAudienceAreTiedToTheKey(t *testing.T) {
 	der := must(x509.MarshalPKIXPublicKey(rsaKey().Public()))
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})

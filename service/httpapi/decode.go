@@ -62,7 +62,10 @@ func bodyError(err error, most int64) error {
 
 // decode reads one JSON object: no name twice, nothing after it, no wrong type, names as they are spelt, valid UTF-8.
 func decode(body []byte, into any, options ...json.Options) error {
-	if kind := jsontext.Value(body).Kind(); kind != '{' && kind != 0 {
+	switch kind := jsontext.Value(body).Kind(); {
+	case len(body) == 0:
+		return service.Invalid("body", "is required: a JSON object")
+	case kind != '{' && kind != 0:
 		return service.Invalid("body", "must be a JSON object")
 	}
 	err := json.Unmarshal(body, into, options...)

@@ -47,13 +47,13 @@ func (a *API) complete(ctx context.Context, p auth.Principal, r *wire.CompleteRe
 	}
 	rec, err := a.Service.Complete(ctx, p, service.CompleteRequest{Name: name(r.Name), LeaseToken: r.LeaseToken, Result: r.Result,
 		Response: response, ResourceID: r.ResourceID, Retention: retention})
-	return http.StatusOK, wire.RecordAnswer{Record: record(rec, false)}, err
+	return recordAnswer(rec, err, false)
 }
 
 func (a *API) release(ctx context.Context, p auth.Principal, r *wire.ReleaseRequest) (int, any, error) {
 	rec, err := a.Service.Release(ctx, p, service.ReleaseRequest{Name: name(r.Name), LeaseToken: r.LeaseToken, Reason: r.Reason,
 		Forget: r.Forget != nil && *r.Forget})
-	return http.StatusOK, wire.RecordAnswer{Record: record(rec, false)}, err
+	return recordAnswer(rec, err, false)
 }
 
 func (a *API) heartbeat(ctx context.Context, p auth.Principal, r *wire.HeartbeatRequest) (int, any, error) {
@@ -75,7 +75,15 @@ func (a *API) heartbeat(ctx context.Context, p auth.Principal, r *wire.Heartbeat
 
 func (a *API) lookup(ctx context.Context, p auth.Principal, r *wire.LookupRequest) (int, any, error) {
 	rec, err := a.Service.Lookup(ctx, p, service.LookupRequest{Name: name(r.Name), Fingerprint: r.Fingerprint})
-	return http.StatusOK, wire.RecordAnswer{Record: record(rec, true)}, err
+	return recordAnswer(rec, err, true)
+}
+
+// recordAnswer answers with a record alone, with its response where the call is for that.
+func recordAnswer(r service.Record, err error, withResponse bool) (int, any, error) {
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, wire.RecordAnswer{Record: record(r, withResponse)}, nil
 }
 
 func name(n wire.Name) service.Name {

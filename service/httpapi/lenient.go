@@ -11,14 +11,14 @@ import (
 	"github.com/reprise-idempotency/reprise/service"
 )
 
-// A complete is never refused for the content of its response, and a response can hold text that is no UTF-8: bytes of
+// A complete is never refused for the content of its response, and a response can hold text that is not valid UTF-8: bytes of
 // another encoding, or half of a surrogate pair, as JavaScript's JSON.stringify writes it for a string that was cut.
 // Such a body is dropped and marked, such a header line too, and the key is settled.
 
 // members are those of a JSON object, each as it stands in the text.
 type members map[string]jsontext.Value
 
-// undecodable is a header value that the service cannot keep.
+// undecodable is a header value that the service never keeps (RFC 9110 section 5.5): so the line is dropped and named.
 const undecodable = "\x00"
 
 // tolerantComplete reads a complete, and reads it again without the text of its response that cannot be decoded.
@@ -28,7 +28,7 @@ func tolerantComplete(body []byte, into *wire.CompleteRequest) error {
 		return nil
 	}
 	var whole, response members
-	if read(body, &whole) != nil || read(whole["response"], &response) != nil || !dropUndecodable(whole, response) {
+	if decodeAnyText(body, &whole) != nil || decodeAnyText(whole["response"], &response) != nil || !dropUndecodable(whole, response) {
 		return refusal // it is not for text of the response
 	}
 	for _, name := range slices.Sorted(maps.Keys(whole)) {
@@ -44,8 +44,8 @@ func tolerantComplete(body []byte, into *wire.CompleteRequest) error {
 	return tolerant(mended, into)
 }
 
-// read takes text as it is, decodable or not.
-func read(text jsontext.Value, into any) error {
+// decodeAnyText takes text as it is, decodable or not.
+func decodeAnyText(text jsontext.Value, into any) error {
 	return json.Unmarshal(text, into, jsontext.AllowInvalidUTF8(true))
 }
 
@@ -58,9 +58,10 @@ func dropUndecodable(whole, response members) (dropped bool) {
 			continue
 		case name == "headers":
 			response[name] = withMarkedLines(value)
-		case name == "body":
+		case name == "body", name == "body_encoding": // without its encoding a body would be another one
 			whole["response_dropped"] = jsontext.Value("true")
-			delete(response, name)
+			delete(response, "body")
+			delete(response, "body_encoding")
 		default:
 			delete(response, name)
 		}
@@ -75,12 +76,12 @@ func dropUndecodable(whole, response members) (dropped bool) {
 // withMarkedLines gives header lines of which none is undecodable; one that was has a value that cannot be kept.
 func withMarkedLines(text jsontext.Value) jsontext.Value {
 	var lines []jsontext.Value
-	if read(text, &lines) != nil {
+	if decodeAnyText(text, &lines) != nil {
 		return text
 	}
 	for i := range lines {
 		var line [2]string
-		if !lines[i].IsValid() && read(lines[i], &line) == nil {
+		if !lines[i].IsValid() && decodeAnyText(lines[i], &line) == nil {
 			line[1] = undecodable
 			lines[i], _ = json.Marshal(line)
 		}

@@ -46,12 +46,12 @@ var problems = map[service.Code]problem{
 // writeError answers with a problem (RFC 9457). What is no [service.Error] is a fault of ours, whose text stays in the
 // log.
 func (a *API) writeError(err error, c echo.Context) {
-	if c.Response().Committed {
-		return
-	}
 	e := asServiceError(err)
 	p := problems[e.Code]
 	a.log(c, p, e, err)
+	if c.Response().Committed {
+		return
+	}
 	h := c.Response().Header()
 	body := wire.Problem{Type: "/docs/problems/" + string(e.Code), Title: p.title, Status: p.status, Detail: e.Detail,
 		Code: string(e.Code), Advice: p.advice, RequestID: h.Get(requestIDHeader)}

@@ -8,12 +8,8 @@ import (
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
-// record writes a record; the zero one, that of a failed call, is left empty. Its response goes along where the call
-// is for that.
+// record writes a record, with its response where the call is for that.
 func record(r service.Record, withResponse bool) wire.Record {
-	if r.Record == nil {
-		return wire.Record{}
-	}
 	w := wire.Record{
 		Tenant: r.Tenant, Operation: r.Operation, Subject: r.Subject, Key: r.Key,
 		State: r.DerivedState().String(), Attempt: r.Attempt, Fence: r.Fence, Version: r.VersionText(),

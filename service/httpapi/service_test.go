@@ -68,7 +68,7 @@ func TestRetryAfterIsWhatIsLeft(t *testing.T) {
 		busy := fake(func(calls []storage.Call) []storage.Answer {
 			now := time.Now()
 			r := &storage.Record{Name: calls[0].On(), State: storage.InProgress, Attempt: 1, Fence: 1, LeaseExpiresAt: now.Add(c.left)}
-			return []storage.Answer{{Outcome: storage.Busy, Record: r, Now: now}}
+			return []storage.Answer{{Outcome: storage.OutcomeInProgress, Record: r, Now: now}}
 		})
 		a := serve(t, busy, tokens).as(t, "acme").key("k").reserve().want(409, "in_progress").wantAt("retry_after_ms", c.ms)
 		if got := a.header.Get("Retry-After"); got != c.header {
@@ -119,7 +119,6 @@ func TestAnswersAreNotCachedAndNamed(t *testing.T) {
 }
 
 // Ensure that a store that is down grants nothing and is told as an outage, which readiness shows and liveness does not.
-// (B65)
 func TestOutageGrantsNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")

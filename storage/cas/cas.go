@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -23,8 +24,8 @@ type Table interface {
 	Load(ctx context.Context, names []storage.Name) (rows []*storage.Record, now time.Time, err error)
 
 	// Save writes changes, which are sorted by name with no name twice, in one transaction: a row is inserted if there
-	// is none, or replaced if its token and revision are those of Prev and ValidBefore is not over by the store's
-	// clock. saved tells which were written; a change that came too late is no error. An error means that none was
+	// is none, or replaced if its token and revision are those of Prev; neither if ValidBefore is over by the store's
+	// clock, as it stands when the transaction begins. saved tells which were written; a change that came too late is no error. An error means that none was
 	// written: ErrUnavailable, ErrConflict, or else that at least one of the changes is to blame. ErrOutcomeUnknown
 	// means that they may have been. Save is not to be cancelled once it has sent something.
 	Save(ctx context.Context, changes []Change) (saved []bool, err error)
@@ -34,7 +35,7 @@ type Table interface {
 type Change struct {
 	Prev        *storage.Record // nil: there was no row
 	Next        *storage.Record
-	ValidBefore time.Time // the change holds only until then by the store's clock; zero: for ever
+	ValidBefore time.Time // what was decided holds only until then by the store's clock; zero: for ever
 }
 
 // ErrConflict says that the database chose this transaction to give way to another one; nothing was written.
@@ -44,9 +45,20 @@ var ErrConflict = errors.New("the transaction gave way to another one")
 // between, so that only a flood on one name can use them up.
 const maxRounds = 100
 
+// decisionLife bounds how old a decision may be when it is written. A process that was paused between reading and
+// writing must not make a row with the fence of that time after the one it did not see was swept, no sooner than a
+// minute after its end.
+const decisionLife = 30 * time.Second
+
+// maxTime bounds how long one call is decided anew; a table bounds each of its own steps.
+const maxTime = 10 * time.Second
+
+// maxPause is some commits long.
+const maxPause = 10 * time.Millisecond
+
 // Apply answers calls as storage.Store promises.
 func Apply(ctx context.Context, t Table, calls []storage.Call) []storage.Answer {
-	a := applier{ctx: ctx, table: t, calls: calls, answers: make([]storage.Answer, len(calls))}
+	a := applier{ctx: ctx, table: t, calls: calls, answers: make([]storage.Answer, len(calls)), until: time.Now().Add(maxTime)}
 	a.run(a.byName())
 	return a.answers
 }
@@ -56,6 +68,7 @@ type applier struct {
 	table   Table
 	calls   []storage.Call
 	answers []storage.Answer
+	until   time.Time
 }
 
 // run decides until every turn has its answer.
@@ -65,8 +78,8 @@ func (a *applier) run(pending []turn) {
 			a.fail(pending, fmt.Errorf("%w: %w", storage.ErrUnavailable, err))
 			return
 		}
-		if round == maxRounds {
-			a.fail(pending, fmt.Errorf("%w: the record changed %d times meanwhile", storage.ErrUnavailable, maxRounds))
+		if round == maxRounds || time.Now().After(a.until) {
+			a.fail(pending, fmt.Errorf("%w: the record was changed by others %d times meanwhile", storage.ErrUnavailable, round))
 			return
 		}
 		pending = a.attempt(pending)
@@ -125,7 +138,7 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 		if next != nil {
 			current = next
 		}
-		if answer.Outcome == storage.Acquired || answer.Outcome == storage.Renewed {
+		if answer.Outcome == storage.OutcomeAcquired || answer.Outcome == storage.OutcomeRenewed {
 			answer.GoodUntil = started.Add(answer.Record.LeaseExpiresAt.Sub(now))
 		}
 		a.answers[i] = answer
@@ -133,9 +146,11 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 	if current == row {
 		return nil
 	}
-	change := Change{Prev: row, Next: current}
+	change := Change{Prev: row, Next: current, ValidBefore: now.Add(decisionLife)}
 	if row != nil && !row.ExpiredAt(now) {
-		change.ValidBefore, _ = row.Expires()
+		if end, ends := row.Expires(); ends && end.Before(change.ValidBefore) {
+			change.ValidBefore = end
+		}
 	}
 	return &change
 }
@@ -146,6 +161,7 @@ func (a *applier) save(turns []turn, changes []Change) (again []turn) {
 	}
 	saved, err := a.table.Save(a.ctx, changes)
 	if errors.Is(err, ErrConflict) {
+		time.Sleep(rand.N(maxPause)) // so that the same transactions do not meet again
 		return turns
 	}
 	if err != nil {

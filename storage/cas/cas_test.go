@@ -121,9 +121,9 @@ func TestNamesAreSortedAndDistinct(t *testing.T) {
 		}
 	}
 	for i, a := range apply(m, calls...) {
-		want := storage.Acquired
+		want := storage.OutcomeAcquired
 		if i%4 == 3 {
-			want = storage.Busy
+			want = storage.OutcomeInProgress
 		}
 		if a.Outcome != want || a.Record.Name != calls[i].On() {
 			t.Errorf("call %d: got %v on %v, want %v on %v", i, a.Outcome, a.Record.Name, want, calls[i].On())
@@ -144,7 +144,7 @@ func TestCallsOnOneNameAreFolded(t *testing.T) {
 		storage.Complete{Name: r.Name, Token: r.Token, Result: storage.Completed, ResultHash: []byte("h")},
 		reserve("k"),
 		storage.Release{Name: r.Name, Token: r.Token},
-	), storage.Acquired, storage.Renewed, storage.Settled, storage.Replayed, storage.AlreadyCompleted)
+	), storage.OutcomeAcquired, storage.OutcomeRenewed, storage.OutcomeSettled, storage.OutcomeReplay, storage.OutcomeAlreadyCompleted)
 	if m.saves != 1 || m.rows[r.Name].State != storage.Completed {
 		t.Errorf("got %d saves and %v, want one and a completed row", m.saves, m.rows[r.Name])
 	}
@@ -158,7 +158,7 @@ func TestReadingWritesNothing(t *testing.T) {
 	m.saves = 0
 	expect(t, apply(m, reserve("k"), storage.Lookup{Name: r.Name}, storage.Lookup{Name: named("none")},
 		storage.Complete{Name: r.Name, Token: r.Token, Result: storage.Completed, ResultHash: []byte("h")}),
-		storage.Replayed, storage.Found, storage.Absent, storage.Settled)
+		storage.OutcomeReplay, storage.OutcomeFound, storage.OutcomeNotFound, storage.OutcomeSettled)
 	if m.saves != 0 {
 		t.Errorf("got %d saves, want none", m.saves)
 	}
@@ -173,7 +173,7 @@ func TestARivalInBetween(t *testing.T) {
 		apply(m, rival)
 		return nil
 	}
-	expect(t, apply(m, reserve("k4"), reserve("k5"), reserve("k6")), storage.Acquired, storage.Busy, storage.Acquired)
+	expect(t, apply(m, reserve("k4"), reserve("k5"), reserve("k6")), storage.OutcomeAcquired, storage.OutcomeInProgress, storage.OutcomeAcquired)
 	if m.rows[named("k5")].Token != rival.Token {
 		t.Error("the rival lost its row")
 	}
@@ -189,7 +189,7 @@ func TestConflictIsTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	expect(t, apply(m, reserve("k1"), reserve("k2")), storage.Acquired, storage.Acquired)
+	expect(t, apply(m, reserve("k1"), reserve("k2")), storage.OutcomeAcquired, storage.OutcomeAcquired)
 }
 
 // Ensure that a record that never comes to rest ends in an error, and not in a loop without end.
@@ -230,7 +230,7 @@ func TestPoisonedCallsFailAlone(t *testing.T) {
 			group := make([]storage.Call, calls)
 			want := make([]any, calls)
 			for i := range group {
-				group[i], want[i] = reserve(fmt.Sprint("k", i)), storage.Acquired
+				group[i], want[i] = reserve(fmt.Sprint("k", i)), storage.OutcomeAcquired
 			}
 			want[3], want[50], want[51] = errPoison, errPoison, errPoison
 			expect(t, apply(m, group...), want...)
@@ -250,7 +250,7 @@ func TestPoisonedCallAmongCallsOnOneName(t *testing.T) {
 	r, bad := reserve("k"), reserve("k")
 	bad.Holder = "poison"
 	expect(t, apply(m, storage.Lookup{Name: r.Name}, bad, r, storage.Release{Name: r.Name, Token: r.Token}),
-		storage.Absent, errPoison, storage.Acquired, storage.GivenBack)
+		storage.OutcomeNotFound, errPoison, storage.OutcomeAcquired, storage.OutcomeReleased)
 }
 
 // Ensure that an outage is everybody's, is not tried again, and keeps its kind.
@@ -279,7 +279,8 @@ func TestACallerWhoIsGone(t *testing.T) {
 	}
 }
 
-// Ensure that a change on a record that can expire is only valid until it does, and any other for ever.
+// Ensure that a change on a record that ends soon is only valid until then, and no change for longer than a pause that
+// a sweeper could use.
 func TestChangesAreBoundByTheEndOfTheRecord(t *testing.T) {
 	m := newTable(t)
 	var until []time.Time
@@ -288,14 +289,16 @@ func TestChangesAreBoundByTheEndOfTheRecord(t *testing.T) {
 		return nil
 	}
 	r := reserve("k")
+	r.Lease, r.Retention = time.Second, time.Second
 	start := m.now
+	const most = 30 * time.Second
 	apply(m, r)                                                                                   // there was no row
-	apply(m, storage.Heartbeat{Name: r.Name, Token: r.Token, Hold: true, Lease: 2 * time.Minute}) // can expire an hour after its lease
-	apply(m, storage.Release{Name: r.Name, Token: r.Token})                                       // held: cannot
-	apply(m, reserve("k"))                                                                        // released: can
+	apply(m, storage.Heartbeat{Name: r.Name, Token: r.Token, Hold: true, Lease: 5 * time.Second}) // ends a second after its lease
+	apply(m, storage.Release{Name: r.Name, Token: r.Token})                                       // held: does not end
+	apply(m, reserve("k"))                                                                        // released: ends after a second
 	m.now = m.now.Add(10 * time.Hour)
-	apply(m, reserve("k")) // expired: for ever
-	want := []time.Time{{}, start.Add(time.Minute + time.Hour), {}, start.Add(time.Hour), {}}
+	apply(m, reserve("k")) // over already
+	want := []time.Time{start.Add(most), start.Add(2 * time.Second), start.Add(most), start.Add(time.Second), m.now.Add(most)}
 	if !slices.Equal(until, want) {
 		t.Errorf("got %v, want %v", until, want)
 	}

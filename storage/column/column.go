@@ -4,12 +4,16 @@ package column
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/reprise-idempotency/reprise/storage"
 )
+
+// ErrUnreadable says that a column holds what was never written there. It is that row's fault alone.
+var ErrUnreadable = errors.New("the stored row cannot be read")
 
 // AttemptIDs joins attempt ids by a space, which none of them contains: they are visible ASCII.
 func AttemptIDs(ids []string) string { return strings.Join(ids, " ") }
@@ -60,7 +64,7 @@ func Response(status *int16, lines, body []byte, dropped bool) (*storage.Respons
 	}
 	var h headers
 	if err := json.Unmarshal(lines, &h); err != nil {
-		return nil, fmt.Errorf("reading the stored header lines: %w", err)
+		return nil, fmt.Errorf("%w: its header lines: %w", ErrUnreadable, err)
 	}
 	for _, line := range h.Raw {
 		h.Kept = append(h.Kept, [2]string{string(line[0]), string(line[1])})

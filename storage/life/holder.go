@@ -10,26 +10,26 @@ import (
 func complete(r *storage.Record, c storage.Complete, now time.Time) (storage.Outcome, *storage.Record) {
 	switch {
 	case r == nil || !r.Token.Equal(c.Token):
-		return storage.LeaseLost, nil
+		return storage.OutcomeLeaseLost, nil
 	case owns(r, c.Token):
-		return storage.Settled, settle(r, c, now)
+		return storage.OutcomeSettled, settle(r, c, now)
 	case r.State.Settled() && r.ResultHash != nil && bytes.Equal(r.ResultHash, c.ResultHash):
-		return storage.Settled, nil
+		return storage.OutcomeSettled, nil
 	case r.State.Settled():
-		return storage.AlreadyCompleted, nil
+		return storage.OutcomeAlreadyCompleted, nil
 	}
-	return storage.LeaseLost, nil
+	return storage.OutcomeLeaseLost, nil
 }
 
 func settle(r *storage.Record, c storage.Complete, now time.Time) *storage.Record {
-	next := changed(r, now)
+	next := changed(r, now, true)
 	next.State = c.Result
 	next.SettledAt = now
 	next.Response = c.Response
 	next.ResourceID = c.ResourceID
 	next.ResultHash = c.ResultHash
 	if c.Retention > 0 {
-		next.Retention = kept(c.Retention)
+		next.Retention = wholeMilliseconds(c.Retention)
 	}
 	endsAt(next, now.Add(next.Retention))
 	return next
@@ -38,17 +38,17 @@ func settle(r *storage.Record, c storage.Complete, now time.Time) *storage.Recor
 func release(r *storage.Record, c storage.Release, now time.Time) (storage.Outcome, *storage.Record) {
 	switch {
 	case r == nil || !r.Token.Equal(c.Token):
-		return storage.LeaseLost, nil
+		return storage.OutcomeLeaseLost, nil
 	case owns(r, c.Token):
-		return storage.GivenBack, giveBack(r, c, now)
+		return storage.OutcomeReleased, giveBack(r, c, now)
 	case r.State == storage.Released:
-		return storage.GivenBack, nil
+		return storage.OutcomeReleased, nil
 	}
-	return storage.AlreadyCompleted, nil
+	return storage.OutcomeAlreadyCompleted, nil
 }
 
 func giveBack(r *storage.Record, c storage.Release, now time.Time) *storage.Record {
-	next := changed(r, now)
+	next := changed(r, now, true)
 	next.State = storage.Released
 	next.LastError = c.Reason
 	if c.Forget {
@@ -60,42 +60,35 @@ func giveBack(r *storage.Record, c storage.Release, now time.Time) *storage.Reco
 
 func heartbeat(r *storage.Record, c storage.Heartbeat, now time.Time) (storage.Outcome, *storage.Record) {
 	if r == nil || !owns(r, c.Token) {
-		return storage.LeaseLost, nil
+		return storage.OutcomeLeaseLost, nil
 	}
-	return storage.Renewed, renew(r, c, now)
+	return storage.OutcomeRenewed, renew(r, c, now)
 }
 
-// renew makes everything at least as strong as it was: a later end, a higher checkpoint, Hold instead of Retry.
+// renew makes everything at least as strong as it was: a later end, a higher checkpoint, Hold instead of Retry. Callers
+// see more than a later end when the lease was over, or one of the others changed.
 func renew(r *storage.Record, c storage.Heartbeat, now time.Time) *storage.Record {
-	next := changed(r, now)
-	seen := !now.Before(r.LeaseExpiresAt) // a lapsed record comes back to life: callers can see that
-	if c.Checkpoint != nil && (r.Checkpoint == nil || c.Checkpoint.Seq > r.Checkpoint.Seq) {
-		next.Checkpoint, seen = c.Checkpoint, true
-	}
-	if c.Hold && r.OnLapse != storage.Hold {
-		next.OnLapse, seen = storage.Hold, true
-	}
-	lease := kept(c.Lease)
+	progress := c.Checkpoint != nil && (r.Checkpoint == nil || c.Checkpoint.Seq > r.Checkpoint.Seq)
+	holds := c.Hold && r.OnLapse != storage.Hold
+	revived := !now.Before(r.LeaseExpiresAt)
+	lease := wholeMilliseconds(c.Lease)
 	if lease == 0 {
 		lease = r.Lease
 	}
-	if end := now.Add(lease); end.After(r.LeaseExpiresAt) {
-		leaseUntil(next, end)
-	} else if !seen {
+	end := now.Add(lease)
+	later := end.After(r.LeaseExpiresAt)
+	if !progress && !holds && !later {
 		return nil
 	}
-	if !seen {
-		next.Version--
+	next := changed(r, now, progress || holds || revived)
+	if progress {
+		next.Checkpoint = c.Checkpoint
+	}
+	if holds {
+		next.OnLapse = storage.Hold
+	}
+	if later {
+		leaseUntil(next, end)
 	}
 	return next
-}
-
-func lookup(r *storage.Record, c storage.Lookup) storage.Outcome {
-	switch {
-	case r == nil:
-		return storage.Absent
-	case c.Fingerprint != "" && !fits(r, c.Fingerprint):
-		return storage.FingerprintMismatch
-	}
-	return storage.Found
 }

@@ -41,12 +41,15 @@ func Decide(stored *storage.Record, call storage.Call, now time.Time) (answer st
 	return answer, next
 }
 
-// changed starts a change: a copy of the record that carries a new revision and version.
-func changed(r *storage.Record, now time.Time) *storage.Record {
+// changed starts a change: a copy of the record with a new revision and, where callers can see the change, a new
+// version.
+func changed(r *storage.Record, now time.Time, visible bool) *storage.Record {
 	next := *r
 	next.UpdatedAt = now
 	next.Revision++
-	next.Version++
+	if visible {
+		next.Version++
+	}
 	return &next
 }
 
@@ -62,8 +65,8 @@ func leaseUntil(r *storage.Record, end time.Time) {
 	endsAt(r, end.Add(r.Retention))
 }
 
-// kept gives a duration as it is stored: in whole milliseconds, rounded up, so that nobody gets less than was asked for.
-func kept(d time.Duration) time.Duration {
+// wholeMilliseconds gives a duration as it is stored: rounded up, so that nobody gets less than was asked for.
+func wholeMilliseconds(d time.Duration) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 

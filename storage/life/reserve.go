@@ -9,26 +9,26 @@ import (
 
 func reserve(stored, present *storage.Record, c storage.Reserve, now time.Time) (storage.Outcome, *storage.Record) {
 	if present == nil {
-		return storage.Acquired, create(stored, c, now)
+		return storage.OutcomeAcquired, create(stored, c, now)
 	}
 	state := present.StateAt(now)
 	switch {
 	case !fits(present, c.Fingerprint):
-		return storage.FingerprintMismatch, nil
+		return storage.OutcomeFingerprintMismatch, nil
 	case present.State == storage.InProgress && repeatsLatest(present, c):
-		return storage.Acquired, nil
+		return storage.OutcomeAcquired, nil
 	case state == storage.InProgress:
-		return storage.Busy, nil
+		return storage.OutcomeInProgress, nil
 	case (state == storage.Abandoned || state == storage.Released) && isStray(present, c):
-		return storage.LeaseLost, nil
+		return storage.OutcomeLeaseLost, nil
 	case state == storage.Uncertain:
-		return storage.Held, nil
+		return storage.OutcomeUncertain, nil
 	case state == storage.Abandoned, state == storage.Released:
-		return storage.Acquired, acquireAgain(present, c, state == storage.Abandoned, now)
+		return storage.OutcomeAcquired, acquireAgain(present, c, state == storage.Abandoned, now)
 	case present.Response != nil && present.Response.BodyDropped:
-		return storage.ResponseUnavailable, nil
+		return storage.OutcomeResponseUnavailable, nil
 	}
-	return storage.Replayed, nil
+	return storage.OutcomeReplay, nil
 }
 
 // fits tells whether a request belongs to the record. After a release with Forget the record has no fingerprint, and
@@ -50,37 +50,34 @@ func isStray(r *storage.Record, c storage.Reserve) bool {
 
 // create makes attempt 1. Of an expired row only the fence and the count of its writes go on.
 func create(stored *storage.Record, c storage.Reserve, now time.Time) *storage.Record {
-	next := &storage.Record{Name: c.Name, CreatedAt: now}
+	blank := &storage.Record{Name: c.Name, CreatedAt: now}
 	if stored != nil {
-		next.Fence, next.Revision = stored.Fence, stored.Revision
+		blank.Fence, blank.Revision = stored.Fence, stored.Revision
 	}
-	acquire(next, c, now)
-	return next
+	return acquired(blank, c, now)
 }
 
 func acquireAgain(r *storage.Record, c storage.Reserve, takeover bool, now time.Time) *storage.Record {
-	next := *r
+	next := acquired(r, c, now)
 	next.EarlierAttemptIDs = withEarlier(r.AttemptID, r.EarlierAttemptIDs)
 	next.Takeover = takeover
-	acquire(&next, c, now)
-	return &next
+	return next
 }
 
-// acquire writes what every acquisition sets afresh.
-func acquire(r *storage.Record, c storage.Reserve, now time.Time) {
-	r.State = storage.InProgress
-	r.OnLapse = c.OnLapse
-	r.Attempt++
-	r.Fence = max(r.Fence+1, now.UnixMicro())
-	r.Token = c.Token
-	r.Holder = c.Holder
-	r.AttemptID = c.AttemptID
-	r.Fingerprint = c.Fingerprint
-	r.Lease, r.Retention = kept(c.Lease), kept(c.Retention)
-	r.UpdatedAt = now
-	r.Revision++
-	r.Version++
-	leaseUntil(r, now.Add(r.Lease))
+// acquired sets afresh what every acquisition does.
+func acquired(r *storage.Record, c storage.Reserve, now time.Time) *storage.Record {
+	next := changed(r, now, true)
+	next.State = storage.InProgress
+	next.OnLapse = c.OnLapse
+	next.Attempt++
+	next.Fence = max(r.Fence+1, now.UnixMicro())
+	next.Token = c.Token
+	next.Holder = c.Holder
+	next.AttemptID = c.AttemptID
+	next.Fingerprint = c.Fingerprint
+	next.Lease, next.Retention = wholeMilliseconds(c.Lease), wholeMilliseconds(c.Retention)
+	leaseUntil(next, now.Add(next.Lease))
+	return next
 }
 
 func withEarlier(latest string, earlier []string) []string {

@@ -26,13 +26,13 @@ func TestFourEarlierAttemptsAreKnown(t *testing.T) {
 			Lease: time.Minute, Retention: time.Hour}
 	}
 	for attempt := 1; attempt <= 6; attempt++ {
-		if a := call(reserve(attempt)); a.Outcome != storage.Acquired {
+		if a := call(reserve(attempt)); a.Outcome != storage.OutcomeAcquired {
 			t.Fatalf("attempt %d: got %v", attempt, a.Outcome)
 		}
 		call(storage.Release{Name: name, Token: storage.Token{byte(attempt)}})
 	}
-	for attempt, want := range map[int]storage.Outcome{6: storage.LeaseLost, 5: storage.LeaseLost, 4: storage.LeaseLost, 3: storage.LeaseLost,
-		2: storage.LeaseLost, 1: storage.Acquired} {
+	for attempt, want := range map[int]storage.Outcome{6: storage.OutcomeLeaseLost, 5: storage.OutcomeLeaseLost, 4: storage.OutcomeLeaseLost, 3: storage.OutcomeLeaseLost,
+		2: storage.OutcomeLeaseLost, 1: storage.OutcomeAcquired} {
 		if answer, _ := life.Decide(row, reserve(attempt), now); answer.Outcome != want {
 			t.Errorf("a duplicate of attempt %d: got %v, want %v", attempt, answer.Outcome, want)
 		}

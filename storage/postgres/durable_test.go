@@ -83,7 +83,7 @@ func serves(t *testing.T, address string) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Fatalf("not ready: %v", err)
 	}
-	apply(t, s, storage.Acquired, reserve(storage.NewToken().String()))
+	apply(t, s, storage.OutcomeAcquired, reserve(storage.NewToken().String()))
 }
 
 func TestDurabilityIsReported(t *testing.T) {

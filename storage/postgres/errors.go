@@ -8,11 +8,13 @@ import (
 
 	"github.com/reprise-idempotency/reprise/storage"
 	"github.com/reprise-idempotency/reprise/storage/cas"
+	"github.com/reprise-idempotency/reprise/storage/column"
 )
 
-var errAllBroken = errors.New("every pooled connection was broken")
-
 func unavailable(err error) error { return fmt.Errorf("%w: %w", storage.ErrUnavailable, err) }
+
+// unreadable tells that a row came that was never written so: that row is to blame, and not the connection.
+func unreadable(err error) bool { return errors.Is(err, column.ErrUnreadable) }
 
 // reported is an error that the server sent and after which it went on: the statement failed as a whole. FATAL and
 // PANIC end the connection, and may come between a commit and its answer.
@@ -25,12 +27,12 @@ func reported(err error) (*pgconn.PgError, bool) {
 // broken tells that the connection, not the statement, failed.
 func broken(err error) bool {
 	_, ok := reported(err)
-	return !ok
+	return !ok && !unreadable(err)
 }
 
 // readError sorts an error of a read: nothing was changed.
 func readError(err error) error {
-	if pg, ok := reported(err); ok && poisoned(pg) {
+	if pg, ok := reported(err); ok && poisoned(pg) || unreadable(err) {
 		return fmt.Errorf("reading a row: %w", err)
 	}
 	return unavailable(err)
@@ -43,6 +45,8 @@ func writeError(err error) error {
 	case !ok && pgconn.SafeToRetry(err):
 		return unavailable(err) // nothing had been sent
 	case !ok:
+		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
+	case pg.Code == "40003": // statement completion unknown: a distributed database says so of a commit
 		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
 	case pg.Code == "40P01", pg.Code == "40001": // deadlock detected, serialization failure
 		return fmt.Errorf("%w: %w", cas.ErrConflict, err)

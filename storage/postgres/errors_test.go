@@ -30,6 +30,7 @@ func TestWriteErrors(t *testing.T) {
 	}{
 		{"deadlock detected", reported("40P01"), cas.ErrConflict},
 		{"serialization failure", reported("40001"), cas.ErrConflict},
+		{"statement completion unknown", reported("40003"), storage.ErrOutcomeUnknown},
 		{"lock not available", reported("55P03"), storage.ErrUnavailable},
 		{"statement timeout", reported("57014"), storage.ErrUnavailable},
 		{"disk full", reported("53100"), storage.ErrUnavailable},

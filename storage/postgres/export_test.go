@@ -10,6 +10,9 @@ import (
 // Pool gives the connections, for tests that ask each of them.
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
+// Table gives the rows past the gate and the rules.
+func (s *Store) Table() cas.Table { return table{s} }
+
 // Statement is a hot statement with the arguments of one group.
 type Statement struct {
 	SQL  string

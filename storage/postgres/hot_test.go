@@ -32,7 +32,7 @@ func TestSettlementsAreHotUpdates(t *testing.T) {
 		}
 		for i, answers := range [][]storage.Answer{s.Apply(t.Context(), reserves), s.Apply(t.Context(), completes)} {
 			for _, a := range answers {
-				if want := []storage.Outcome{storage.Acquired, storage.Settled}[i]; a.Err != nil || a.Outcome != want {
+				if want := []storage.Outcome{storage.OutcomeAcquired, storage.OutcomeSettled}[i]; a.Err != nil || a.Outcome != want {
 					t.Fatalf("got %v, %v; want %v", a.Outcome, a.Err, want)
 				}
 			}

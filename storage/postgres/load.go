@@ -12,7 +12,7 @@ import (
 )
 
 // Load reads the rows of names and, before them, the clock; see cas.Table.
-func (s *Store) Load(ctx context.Context, names []storage.Name) (rows []*storage.Record, now time.Time, err error) {
+func (s table) Load(ctx context.Context, names []storage.Name) (rows []*storage.Record, now time.Time, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, now, err = loadFrom(ctx, conn, names)
 		return err
@@ -25,21 +25,22 @@ func (s *Store) Load(ctx context.Context, names []storage.Name) (rows []*storage
 func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.readTimeout)
 	defer cancel()
+	var err error
 	for range s.pool.Config().MaxConns + 1 {
-		conn, err := s.pool.Acquire(ctx)
-		if err != nil {
-			return unavailable(err)
+		conn, noConn := s.pool.Acquire(ctx)
+		if noConn != nil {
+			return unavailable(noConn)
 		}
 		err = f(ctx, conn.Conn())
 		conn.Release()
-		if err == nil {
-			return nil
-		}
-		if !broken(err) || ctx.Err() != nil {
-			return readError(err)
+		if err == nil || !broken(err) || ctx.Err() != nil {
+			break
 		}
 	}
-	return unavailable(errAllBroken)
+	if err != nil {
+		return readError(err)
+	}
+	return nil
 }
 
 func loadFrom(ctx context.Context, conn *pgx.Conn, names []storage.Name) ([]*storage.Record, time.Time, error) {

@@ -17,7 +17,7 @@ func TestALockHeldByAStranger(t *testing.T) {
 	address := migrated(t)
 	s, stranger, observer := open(t, address, postgres.Options{}), connect(t, address), connect(t, address)
 	holder := reserve("locked")
-	before := apply(t, s, storage.Acquired, holder)
+	before := apply(t, s, storage.OutcomeAcquired, holder)
 	unlock := lock(t, stranger, holder.Name)
 	answered := begin(t, s, complete(holder))
 	waiter(t, observer, stranger)
@@ -32,9 +32,9 @@ func TestALockHeldByAStranger(t *testing.T) {
 			t.Fatal("no answer while the row is locked")
 		default:
 			c := reserve(storage.NewToken().String())
-			apply(t, s, storage.Acquired, c)
-			apply(t, s, storage.Settled, complete(c))
-			apply(t, s, storage.Found, lookup(holder)) // reading waits for nobody
+			apply(t, s, storage.OutcomeAcquired, c)
+			apply(t, s, storage.OutcomeSettled, complete(c))
+			apply(t, s, storage.OutcomeFound, lookup(holder)) // reading waits for nobody
 			served++
 		}
 	}
@@ -42,11 +42,11 @@ func TestALockHeldByAStranger(t *testing.T) {
 	if served < 10 {
 		t.Errorf("only %d other callers were served while one waited", served)
 	}
-	if diff := cmp.Diff(before, apply(t, s, storage.Found, lookup(holder))); diff != "" {
+	if diff := cmp.Diff(before, apply(t, s, storage.OutcomeFound, lookup(holder))); diff != "" {
 		t.Errorf("the record changed:\n%s", diff)
 	}
 	unlock()
-	apply(t, s, storage.Settled, complete(holder))
+	apply(t, s, storage.OutcomeSettled, complete(holder))
 }
 
 // A connection that dies in the middle of a write may have written: this is neither a failure nor a success.
@@ -54,13 +54,13 @@ func TestAConnectionThatDiesDuringAWrite(t *testing.T) {
 	address := migrated(t)
 	s, stranger, observer := open(t, address, postgres.Options{}), connect(t, address), connect(t, address)
 	holder := reserve("locked")
-	apply(t, s, storage.Acquired, holder)
+	apply(t, s, storage.OutcomeAcquired, holder)
 	unlock := lock(t, stranger, holder.Name)
 	answered := begin(t, s, complete(holder))
 	exec(t, observer, `SELECT pg_terminate_backend($1)`, waiter(t, observer, stranger))
 	fails(t, (<-answered)[0], storage.ErrOutcomeUnknown)
 	unlock()
-	apply(t, s, storage.Settled, complete(holder)) // the repeat tells
+	apply(t, s, storage.OutcomeSettled, complete(holder)) // the repeat tells
 }
 
 // A write that was sent is waited for, whatever the caller does, because it may be stored.
@@ -68,7 +68,7 @@ func TestACallerWhoLeavesDuringAWriteStillGetsItsOutcome(t *testing.T) {
 	address := migrated(t)
 	s, stranger, observer := open(t, address, postgres.Options{}), connect(t, address), connect(t, address)
 	holder := reserve("locked")
-	apply(t, s, storage.Acquired, holder)
+	apply(t, s, storage.OutcomeAcquired, holder)
 	unlock := lock(t, stranger, holder.Name)
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -77,10 +77,10 @@ func TestACallerWhoLeavesDuringAWriteStillGetsItsOutcome(t *testing.T) {
 	waiter(t, observer, stranger)
 	leave()
 	unlock()
-	if a := <-answered; a.Err != nil || a.Outcome != storage.Settled {
+	if a := <-answered; a.Err != nil || a.Outcome != storage.OutcomeSettled {
 		t.Errorf("got %v, %v", a.Outcome, a.Err)
 	}
-	apply(t, s, storage.Replayed, reserve("locked"))
+	apply(t, s, storage.OutcomeReplay, reserve("locked"))
 }
 
 // What a lease promises counts from before the wait: no lease is said to be good for longer than it is.
@@ -88,7 +88,7 @@ func TestALeaseIsNotBornLongerByAWait(t *testing.T) {
 	address := migrated(t)
 	s, stranger, observer := open(t, address, postgres.Options{}), connect(t, address), connect(t, address)
 	holder := reserve("locked")
-	apply(t, s, storage.Acquired, holder)
+	apply(t, s, storage.OutcomeAcquired, holder)
 	unlock := lock(t, stranger, holder.Name)
 	began := time.Now()
 	answered := begin(t, s, storage.Heartbeat{Name: holder.Name, Token: holder.Token, Lease: 2 * time.Hour})
@@ -96,7 +96,7 @@ func TestALeaseIsNotBornLongerByAWait(t *testing.T) {
 	waited := time.Now()
 	unlock()
 	a := (<-answered)[0]
-	if a.Err != nil || a.Outcome != storage.Renewed {
+	if a.Err != nil || a.Outcome != storage.OutcomeRenewed {
 		t.Fatalf("got %v, %v", a.Outcome, a.Err)
 	}
 	if early, late := began.Add(2*time.Hour), waited.Add(2*time.Hour); a.GoodUntil.Before(early) || a.GoodUntil.After(late) {

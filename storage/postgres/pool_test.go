@@ -58,7 +58,7 @@ func wholeLife(ctx context.Context, s storage.Store, c storage.Reserve) error {
 	for _, step := range []struct {
 		call storage.Call
 		want storage.Outcome
-	}{{c, storage.Acquired}, {storage.Heartbeat{Name: c.Name, Token: c.Token}, storage.Renewed}, {complete(c), storage.Settled}} {
+	}{{c, storage.OutcomeAcquired}, {storage.Heartbeat{Name: c.Name, Token: c.Token}, storage.OutcomeRenewed}, {complete(c), storage.OutcomeSettled}} {
 		if a := s.Apply(ctx, []storage.Call{step.call})[0]; a.Err != nil || a.Outcome != step.want {
 			return fmt.Errorf("%T: %v, %w", step.call, a.Outcome, a.Err)
 		}
@@ -79,6 +79,6 @@ func TestAnExhaustedPoolIsAnOutageAndNotAHang(t *testing.T) {
 		t.Errorf("Ready: got %v, want ErrUnavailable", err)
 	}
 	conn.Release()
-	apply(t, s, storage.Absent, lookup(c))
-	apply(t, s, storage.Acquired, c)
+	apply(t, s, storage.OutcomeNotFound, lookup(c))
+	apply(t, s, storage.OutcomeAcquired, c)
 }

@@ -55,8 +55,8 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open prepares a store; it does not connect, so that a service can start before its database. Use [Store.Ready] or
-// [Store.CheckSchema] to see whether the database serves.
+// Open prepares a store; it does not connect, so that a service can start before its database. Use [Store.Ready] to
+// see whether the database serves.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -95,9 +95,14 @@ func setDefault(m map[string]string, key, value string) {
 	}
 }
 
+// table reads and writes the rows of a store, past its gate and past the rules of package life.
+type table struct{ *Store }
+
+var _ cas.Table = table{}
+
 // Apply answers a group of calls; see storage.Store.
 func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
-	return s.gate.Apply(ctx, s, calls)
+	return s.gate.Apply(ctx, table{s}, calls)
 }
 
 // Close waits for the calls that are under way and closes the connections.

@@ -26,7 +26,7 @@ func TestReadyAsksForTheTables(t *testing.T) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("with tables: %v", err)
 	}
-	apply(t, s, storage.Acquired, reserve("k"))
+	apply(t, s, storage.OutcomeAcquired, reserve("k"))
 	exec(t, connect(t, address), `DELETE FROM reprise_migrations WHERE version_id > 0`)
 	if err := s.Ready(t.Context()); !errors.Is(err, postgres.ErrSchema) || !strings.Contains(err.Error(), "reprise migrate up") {
 		t.Errorf("with older tables: got %v; want ErrSchema, with the command that mends it", err)
@@ -67,7 +67,7 @@ func TestAServerThatGoesAwayAndComesBack(t *testing.T) {
 	fillPool(t, s)
 	server.Stop()
 	server.Start()
-	apply(t, s, storage.Acquired, reserve("k"))
+	apply(t, s, storage.OutcomeAcquired, reserve("k"))
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("Ready: %v", err)
 	}
@@ -94,7 +94,7 @@ func TestAServerThatFreezes(t *testing.T) {
 	s := open(t, address, postgres.Options{ReadTimeout: shortly, WriteTimeout: shortly})
 	stranger, observer := connect(t, address), connect(t, address)
 	holder := reserve("k")
-	apply(t, s, storage.Acquired, holder)
+	apply(t, s, storage.OutcomeAcquired, holder)
 	fillPool(t, s)
 
 	server.Pause()
@@ -109,16 +109,16 @@ func TestAServerThatFreezes(t *testing.T) {
 	waiter(t, observer, stranger)
 	fails(t, (<-answered)[0], storage.ErrOutcomeUnknown)
 	unlock()
-	apply(t, s, storage.Settled, complete(holder)) // the repeat tells
+	apply(t, s, storage.OutcomeSettled, complete(holder)) // the repeat tells
 }
 
 func TestMigratingTwiceIsHarmless(t *testing.T) {
 	address := migrated(t)
 	s := open(t, address, postgres.Options{})
 	c := reserve("k")
-	apply(t, s, storage.Acquired, c)
+	apply(t, s, storage.OutcomeAcquired, c)
 	migrate(t, address)
-	apply(t, s, storage.Settled, complete(c))
+	apply(t, s, storage.OutcomeSettled, complete(c))
 }
 
 func TestMigratingByManyAtOnce(t *testing.T) {
@@ -140,5 +140,5 @@ func TestMigratingByManyAtOnce(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	apply(t, open(t, address, postgres.Options{}), storage.Acquired, reserve("k"))
+	apply(t, open(t, address, postgres.Options{}), storage.OutcomeAcquired, reserve("k"))
 }

@@ -18,10 +18,10 @@ func TestATransactionThatGivesWayIsRepeated(t *testing.T) {
 				s := open(t, address, postgres.Options{})
 				refuseWrites(t, address, code, moment, 3)
 				c := reserve("k")
-				apply(t, s, storage.Acquired, c)
+				apply(t, s, storage.OutcomeAcquired, c)
 				refuseWrites(t, address, code, moment, 3)
-				apply(t, s, storage.Settled, complete(c))
-				apply(t, s, storage.Replayed, reserve("k"))
+				apply(t, s, storage.OutcomeSettled, complete(c))
+				apply(t, s, storage.OutcomeReplay, reserve("k"))
 			})
 		}
 	}
@@ -35,8 +35,8 @@ func TestARefusedCommitIsNotAcknowledged(t *testing.T) {
 		refuseWrites(t, address, code, "commit", 1)
 		c := reserve("k")
 		fails(t, one(t, s, c), storage.ErrUnavailable)
-		apply(t, s, storage.Absent, lookup(c))
-		apply(t, s, storage.Acquired, c)
+		apply(t, s, storage.OutcomeNotFound, lookup(c))
+		apply(t, s, storage.OutcomeAcquired, c)
 	}
 }
 
@@ -60,8 +60,8 @@ func TestARealDeadlockIsSurvived(t *testing.T) {
 	address := migrated(t)
 	s, stranger, observer := open(t, address, postgres.Options{}), connect(t, address), connect(t, address)
 	first, second := reserve("1"), reserve("2")
-	apply(t, s, storage.Acquired, first)
-	apply(t, s, storage.Acquired, second)
+	apply(t, s, storage.OutcomeAcquired, first)
+	apply(t, s, storage.OutcomeAcquired, second)
 	exec(t, stranger, "BEGIN")
 	lockToo(t, stranger, second.Name)
 	answered := begin(t, s, complete(first), complete(second))
@@ -70,7 +70,7 @@ func TestARealDeadlockIsSurvived(t *testing.T) {
 	t.Logf("the stranger got: %v", err)
 	exec(t, stranger, "ROLLBACK")
 	for i, a := range <-answered {
-		if a.Err != nil || a.Outcome != storage.Settled {
+		if a.Err != nil || a.Outcome != storage.OutcomeSettled {
 			t.Errorf("call %d: got %v, %v", i, a.Outcome, a.Err)
 		}
 	}

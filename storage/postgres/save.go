@@ -15,7 +15,7 @@ import (
 // Save writes the changes of a group; see cas.Table. Rows to make and rows to replace are two statements of one
 // implicit transaction, sent together: one round trip, one flush to disk. Every group inserts before it updates and
 // does both in the order of the names, so that no two can wait for each other in a circle.
-func (s *Store) Save(ctx context.Context, changes []cas.Change) (saved []bool, err error) {
+func (s table) Save(ctx context.Context, changes []cas.Change) (saved []bool, err error) {
 	insert, insertAt, update, updateAt, err := arrays(changes)
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func arrays(changes []cas.Change) (insert params, insertAt map[storage.Token]int
 				insertAt = make(map[storage.Token]int, len(changes))
 			}
 			insertAt[c.Next.Token] = i
-			err = insert.add(c.Next, false, false)
+			err = insert.add(c, false, false)
 		} else {
 			updateAt = append(updateAt, i)
 			err = update.addChange(c)
@@ -117,9 +117,9 @@ func (p *params) args() []any {
 	args := []any{p.tenant, p.operation, p.subject, p.key, p.fingerprint, p.attemptID, p.earlier, p.holder, p.token,
 		p.createdAt, p.fence, p.leaseMS, p.retentionMS, p.attempt, p.sweepHour, p.takeover, p.onLapse, p.state, p.revision,
 		p.version, p.updatedAt, p.leaseExpiresAt, p.expiresAt, p.settledAt, p.checkpointSeq, p.lastError, p.resourceID,
-		p.resultHash, p.bodyDropped, p.status, p.checkpoint, p.headers, p.body}
+		p.resultHash, p.bodyDropped, p.status, p.checkpoint, p.headers, p.body, p.validBefore}
 	if p.prevToken != nil {
-		args = append(args, p.prevToken, p.prevRevision, p.validBefore, p.keepCheckpoint, p.keepResponse)
+		args = append(args, p.prevToken, p.prevRevision, p.keepCheckpoint, p.keepResponse)
 	}
 	return args
 }
@@ -129,17 +129,14 @@ func (p *params) addChange(c cas.Change) error {
 	keepCheckpoint, keepResponse := c.Next.Checkpoint == c.Prev.Checkpoint, c.Next.Response == c.Prev.Response
 	p.prevToken = append(p.prevToken, uuidOf(c.Prev.Token))
 	p.prevRevision = append(p.prevRevision, c.Prev.Revision)
-	until := pgtype.Timestamptz{Time: c.ValidBefore, Valid: true}
-	if c.ValidBefore.IsZero() {
-		until.InfinityModifier = pgtype.Infinity
-	}
-	p.validBefore = append(p.validBefore, until)
 	p.keepCheckpoint = append(p.keepCheckpoint, keepCheckpoint)
 	p.keepResponse = append(p.keepResponse, keepResponse)
-	return p.add(c.Next, keepCheckpoint, keepResponse)
+	return p.add(c, keepCheckpoint, keepResponse)
 }
 
-func (p *params) add(r *storage.Record, keepCheckpoint, keepResponse bool) error {
+func (p *params) add(c cas.Change, keepCheckpoint, keepResponse bool) error {
+	r := c.Next
+	p.validBefore = append(p.validBefore, endOf(c))
 	p.tenant = append(p.tenant, r.Tenant)
 	p.operation = append(p.operation, r.Operation)
 	p.subject = append(p.subject, r.Subject)
@@ -198,6 +195,15 @@ func (p *params) addContents(r *storage.Record, keepCheckpoint, keepResponse boo
 	p.headers = append(p.headers, headers)
 	p.body = append(p.body, body)
 	return nil
+}
+
+// endOf gives when a change is over; a change without an end never is.
+func endOf(c cas.Change) pgtype.Timestamptz {
+	end := pgtype.Timestamptz{Time: c.ValidBefore, Valid: true}
+	if c.ValidBefore.IsZero() {
+		end.InfinityModifier = pgtype.Infinity
+	}
+	return end
 }
 
 func uuidOf(t storage.Token) pgtype.UUID { return pgtype.UUID{Bytes: t, Valid: true} }

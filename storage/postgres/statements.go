@@ -55,17 +55,19 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS c
 JOIN reprise_keys AS k ON ` + sameName
 
 	// insertSQL makes the rows that were absent. A rival that was quicker wins, and is read in the next round: its row
-	// cannot be seen by this statement.
+	// cannot be seen by this statement. One that comes too late makes none: its fence could be an old one by then.
 	insertSQL = `INSERT INTO reprise_keys (` + nameColumns + `, ` + list("") + `)
 SELECT ` + nameColumns + `, ` + list("") + `
-FROM ` + unnest() + `
+FROM ` + unnest("valid_before timestamptz") + `
+WHERE now() < c.valid_before
 ON CONFLICT DO NOTHING
 RETURNING token`
 
 	// updateSQL replaces the rows that are still as they were read: the token tells the acquisition, the revision every
-	// write since, and with them the state; the record's end is checked against the clock of this statement.
+	// write since, and with them the state. now() is when the transaction began, before any wait for a lock (on Citus an
+	// update like this one cannot have a later clock): who waits past the end of a record is judged by when it came.
 	updateSQL = `UPDATE reprise_keys AS k SET ` + assignments() + `
-FROM ` + unnest("prev_token uuid", "prev_revision integer", "valid_before timestamptz", "keep_checkpoint boolean", "keep_response boolean") + `
+FROM ` + unnest("valid_before timestamptz", "prev_token uuid", "prev_revision integer", "keep_checkpoint boolean", "keep_response boolean") + `
 WHERE ` + sameName + `
   AND k.token = c.prev_token AND k.revision = c.prev_revision AND now() < c.valid_before
 RETURNING c.n`

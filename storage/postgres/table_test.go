@@ -7,6 +7,7 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/storagetest"
 )
 
+// Ensure that the rows of PostgreSQL keep the promises of cas.Table.
 func TestTable(t *testing.T) {
-	storagetest.Table(t, func(t *testing.T) cas.Table { return open(t, migrated(t), patient) })
+	storagetest.Table(t, func(t *testing.T) cas.Table { return open(t, migrated(t), patient).Table() })
 }

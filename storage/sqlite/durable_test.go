@@ -67,7 +67,7 @@ func TestOnlyTheOwnerMayReadTheFiles(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "made", "by us")
 	path := filepath.Join(folder, "reprise.db")
 	s := openAt(t, path)
-	apply(t, s, storage.Acquired, reserve("k"))
+	apply(t, s, storage.OutcomeAcquired, reserve("k"))
 	for file, want := range map[string]os.FileMode{path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, folder: 0o700 | os.ModeDir} {
 		info, err := os.Stat(file)
 		if err != nil {
@@ -82,7 +82,7 @@ func TestReopeningKeepsTheData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reprise.db")
 	s := openAt(t, path)
 	holder := reserve("k")
-	first := apply(t, s, storage.Acquired, holder)
+	first := apply(t, s, storage.OutcomeAcquired, holder)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +90,10 @@ func TestReopeningKeepsTheData(t *testing.T) {
 		t.Errorf("the write-ahead log is still there after Close: %v", err)
 	}
 	again := openAt(t, path)
-	if r := apply(t, again, storage.Acquired, holder); r.Fence != first.Fence || r.Token != first.Token {
+	if r := apply(t, again, storage.OutcomeAcquired, holder); r.Fence != first.Fence || r.Token != first.Token {
 		t.Errorf("reopened, the lease is another one: %+v, before %+v", r, first)
 	}
-	apply(t, again, storage.Settled, complete(holder))
+	apply(t, again, storage.OutcomeSettled, complete(holder))
 }
 
 // A copy of the files, made while the store is open, is what a killed process leaves.
@@ -102,8 +102,8 @@ func TestWhatWasAcknowledgedSurvivesACrash(t *testing.T) {
 	s := openAt(t, path)
 	for i := range 100 {
 		c := reserve(fmt.Sprint("k", i))
-		apply(t, s, storage.Acquired, c)
-		apply(t, s, storage.Settled, complete(c))
+		apply(t, s, storage.OutcomeAcquired, c)
+		apply(t, s, storage.OutcomeSettled, complete(c))
 	}
 	left := filepath.Join(t.TempDir(), "reprise.db")
 	for _, end := range []string{"", "-wal"} {
@@ -111,7 +111,7 @@ func TestWhatWasAcknowledgedSurvivesACrash(t *testing.T) {
 	}
 	survivor := openAt(t, left)
 	for i := range 100 {
-		apply(t, survivor, storage.Replayed, reserve(fmt.Sprint("k", i)))
+		apply(t, survivor, storage.OutcomeReplay, reserve(fmt.Sprint("k", i)))
 	}
 }
 
@@ -137,7 +137,7 @@ func TestAForeignLockEndsInUnavailable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reprise.db")
 	s := openAt(t, path)
 	holder := reserve("k")
-	apply(t, s, storage.Acquired, holder)
+	apply(t, s, storage.OutcomeAcquired, holder)
 	stranger, err := sqlite.Pool(path, 1, "")
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestAForeignLockEndsInUnavailable(t *testing.T) {
 	}
 	exec("BEGIN IMMEDIATE")
 	unavailable(t, s, complete(holder))
-	apply(t, s, storage.Found, storage.Lookup{Name: holder.Name}) // reading goes on
+	apply(t, s, storage.OutcomeFound, storage.Lookup{Name: holder.Name}) // reading goes on
 	exec("ROLLBACK")
-	apply(t, s, storage.Settled, complete(holder))
+	apply(t, s, storage.OutcomeSettled, complete(holder))
 }

@@ -10,6 +10,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/column"
 )
 
 var errPoisoned = errors.New("this call cannot be stored")
@@ -31,7 +32,7 @@ func poisoned(err error) bool {
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE:
 		return true
 	}
-	return errors.Is(err, errPoisoned)
+	return errors.Is(err, errPoisoned) || errors.Is(err, column.ErrUnreadable)
 }
 
 func readError(err error) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // Load reads the rows of names; see cas.Table.
-func (s *Store) Load(ctx context.Context, names []storage.Name) (rows []*storage.Record, now time.Time, err error) {
+func (s table) Load(ctx context.Context, names []storage.Name) (rows []*storage.Record, now time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
 	now = s.now()

@@ -19,7 +19,7 @@ func TestOddPaths(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), "in "+name)
 		path := filepath.Join(folder, name)
 		s := openAt(t, path)
-		apply(t, s, storage.Acquired, reserve("k"))
+		apply(t, s, storage.OutcomeAcquired, reserve("k"))
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestOddPaths(t *testing.T) {
 		if err != nil || len(files) != 1 || files[0].Name() != name {
 			t.Errorf("%q: the folder holds %v (%v)", name, files, err)
 		}
-		apply(t, openAt(t, path), storage.Busy, reserve("k"))
+		apply(t, openAt(t, path), storage.OutcomeInProgress, reserve("k"))
 	}
 }
 
@@ -48,7 +48,7 @@ func TestANewFileCanBeOpenedByManyAtOnce(t *testing.T) {
 				continue
 			}
 			defer s.Close()
-			apply(t, s, []storage.Outcome{storage.Acquired, storage.Busy}[min(i, 1)], reserve("k"))
+			apply(t, s, []storage.Outcome{storage.OutcomeAcquired, storage.OutcomeInProgress}[min(i, 1)], reserve("k"))
 		}
 	}
 }
@@ -63,32 +63,32 @@ func TestTheVeryInstant(t *testing.T) {
 	at(0)
 	c := reserve("k")
 	c.Lease, c.Retention = time.Second, time.Minute
-	apply(t, s, storage.Acquired, c)
+	apply(t, s, storage.OutcomeAcquired, c)
 	at(time.Second - tick)
-	apply(t, s, storage.Busy, reserve("k"))
+	apply(t, s, storage.OutcomeInProgress, reserve("k"))
 	at(time.Second)
 	next := reserve("k")
 	next.Lease, next.Retention = time.Second, time.Minute
-	apply(t, s, storage.Acquired, next)
+	apply(t, s, storage.OutcomeAcquired, next)
 
 	end := 2*time.Second + time.Minute // of the lease that was taken over, and of the record that nobody settles
 	at(end - tick)
-	apply(t, s, storage.Found, storage.Lookup{Name: c.Name})
+	apply(t, s, storage.OutcomeFound, storage.Lookup{Name: c.Name})
 	at(end)
-	apply(t, s, storage.Absent, storage.Lookup{Name: c.Name})
-	apply(t, s, storage.LeaseLost, complete(next))
-	apply(t, s, storage.LeaseLost, storage.Heartbeat{Name: c.Name, Token: next.Token})
+	apply(t, s, storage.OutcomeNotFound, storage.Lookup{Name: c.Name})
+	apply(t, s, storage.OutcomeLeaseLost, complete(next))
+	apply(t, s, storage.OutcomeLeaseLost, storage.Heartbeat{Name: c.Name, Token: next.Token})
 }
 
 // The clock of a machine can be set back: the fence rises all the same, and no lease is granted beside a live one.
 func TestAClockThatIsSetBack(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "reprise.db"))
 	c := reserve("k")
-	first := apply(t, s, storage.Acquired, c)
+	first := apply(t, s, storage.OutcomeAcquired, c)
 	s.SetClock(func() time.Time { return time.Now().Add(-time.Hour) })
-	apply(t, s, storage.Busy, reserve("k"))
-	apply(t, s, storage.GivenBack, storage.Release{Name: c.Name, Token: c.Token})
-	if second := apply(t, s, storage.Acquired, reserve("k")); second.Fence != first.Fence+1 {
+	apply(t, s, storage.OutcomeInProgress, reserve("k"))
+	apply(t, s, storage.OutcomeReleased, storage.Release{Name: c.Name, Token: c.Token})
+	if second := apply(t, s, storage.OutcomeAcquired, reserve("k")); second.Fence != first.Fence+1 {
 		t.Errorf("the fence went from %d to %d", first.Fence, second.Fence)
 	}
 }
@@ -108,8 +108,8 @@ func TestAFenceAheadOfTheClockOutlivesItsRecord(t *testing.T) {
 	answers := s.Apply(t.Context(), calls)
 	last := answers[len(answers)-1].Record
 	s.SetClock(func() time.Time { return start.Add(time.Millisecond) })
-	apply(t, s, storage.Absent, storage.Lookup{Name: last.Name})
-	if next := apply(t, s, storage.Acquired, reserve("k")); next.Fence != last.Fence+1 {
+	apply(t, s, storage.OutcomeNotFound, storage.Lookup{Name: last.Name})
+	if next := apply(t, s, storage.OutcomeAcquired, reserve("k")); next.Fence != last.Fence+1 {
 		t.Errorf("the fence went from %d to %d", last.Fence, next.Fence)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Save writes the changes of a group in one transaction; see cas.Table.
-func (s *Store) Save(ctx context.Context, changes []cas.Change) (saved []bool, err error) {
+func (s table) Save(ctx context.Context, changes []cas.Change) (saved []bool, err error) {
 	conn, err := s.lockToWrite(ctx)
 	if err != nil {
 		return nil, unavailable(err)

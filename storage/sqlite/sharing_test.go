@@ -21,10 +21,10 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reprise.db")
 	one, two := openAt(t, path), openAt(t, path)
 	c := reserve("k")
-	apply(t, one, storage.Acquired, c)
-	apply(t, two, storage.Busy, reserve("k"))
-	apply(t, two, storage.Settled, complete(c))
-	apply(t, one, storage.Replayed, reserve("k"))
+	apply(t, one, storage.OutcomeAcquired, c)
+	apply(t, two, storage.OutcomeInProgress, reserve("k"))
+	apply(t, two, storage.OutcomeSettled, complete(c))
+	apply(t, one, storage.OutcomeReplay, reserve("k"))
 	hammer(t, 8, 50, one, two)
 }
 
@@ -73,13 +73,13 @@ func hammer(t *testing.T, goroutines, rounds int, stores ...*sqlite.Store) {
 // lifeOf reserves a name and, if it was granted, settles it.
 func lifeOf(t *testing.T, s storage.Store, c storage.Reserve) (acquired bool, err error) {
 	switch a := s.Apply(t.Context(), []storage.Call{c})[0]; a.Outcome {
-	case storage.Busy, storage.Replayed:
+	case storage.OutcomeInProgress, storage.OutcomeReplay:
 		return false, nil
-	case storage.Acquired:
+	case storage.OutcomeAcquired:
 	default:
 		return false, fmt.Errorf("reserve: %v, %w", a.Outcome, a.Err)
 	}
-	if a := s.Apply(t.Context(), []storage.Call{complete(c)})[0]; a.Outcome != storage.Settled {
+	if a := s.Apply(t.Context(), []storage.Call{complete(c)})[0]; a.Outcome != storage.OutcomeSettled {
 		return true, fmt.Errorf("complete: %v, %w", a.Outcome, a.Err)
 	}
 	return true, nil

@@ -128,21 +128,32 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return fmt.Errorf("bringing the tables up to date: %w", err)
 }
 
+// table reads and writes the rows of a store, past its gate and past the rules of package life.
+type table struct{ *Store }
+
+var _ cas.Table = table{}
+
 // Apply answers a group of calls; see storage.Store.
 func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
-	return s.gate.Apply(ctx, s, calls)
+	return s.gate.Apply(ctx, table{s}, calls)
 }
 
-// Ready reads the version of the schema; see storage.Store.
+// readyTimeout is short: whoever asks wants to know now.
+const readyTimeout = 2500 * time.Millisecond
+
+// Ready reads from the table and takes the write lock for a moment; see storage.Store.
 func (s *Store) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	var version int64
-	err := s.reader.QueryRowContext(ctx, `SELECT max(version_id) FROM `+migrations.VersionTable).Scan(&version)
+	if err := s.load.QueryRowContext(ctx, "", "", "", "").Err(); err != nil {
+		return unavailable(err)
+	}
+	conn, err := s.lockToWrite(ctx)
 	if err != nil {
 		return unavailable(err)
 	}
-	return nil
+	defer conn.Close()
+	return rollback(context.WithoutCancel(ctx), conn, nil)
 }
 
 // Close waits for the calls that are under way and closes the file.

@@ -8,6 +8,7 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/storagetest"
 )
 
+// Ensure that the rows of SQLite keep the promises of cas.Table.
 func TestTable(t *testing.T) {
-	storagetest.Table(t, func(t *testing.T) cas.Table { return openAt(t, filepath.Join(t.TempDir(), "reprise.db")) })
+	storagetest.Table(t, func(t *testing.T) cas.Table { return openAt(t, filepath.Join(t.TempDir(), "reprise.db")).Table() })
 }

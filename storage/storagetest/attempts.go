@@ -23,12 +23,12 @@ var attemptPromises = []promise{
 
 // Live or lapsed, under either policy.
 func aRepeatGetsItsOwnLease(_ *testing.T, f *fixture) {
-	f.inEach(heldConditions, func(f *fixture, n storage.Name, holder storage.Reserve) {
+	f.inEach(whenInProgress, func(f *fixture, n storage.Name, holder storage.Reserve) {
 		before := f.record(n)
 		repeat := holder
 		repeat.Token = storage.NewToken()
 		for range 3 {
-			r := f.want(storage.Acquired, repeat).Record
+			r := f.want(storage.OutcomeAcquired, repeat).Record
 			if r.Token != holder.Token || r.Fence != before.Fence || r.Attempt != 1 || r.Takeover {
 				f.t.Fatalf("the repeat got another lease: %+v", r)
 			}
@@ -36,16 +36,16 @@ func aRepeatGetsItsOwnLease(_ *testing.T, f *fixture) {
 				f.t.Errorf("the repeat shortened the lease from %v to %v", before.LeaseExpiresAt, r.LeaseExpiresAt)
 			}
 		}
-		f.want(storage.Settled, complete(n, holder.Token))
+		f.want(storage.OutcomeSettled, complete(n, holder.Token))
 	})
 }
 
 func aRepeatChangesNoTerms(_ *testing.T, f *fixture) {
-	f.inEach(heldConditions, func(f *fixture, n storage.Name, holder storage.Reserve) {
+	f.inEach(whenInProgress, func(f *fixture, n storage.Name, holder storage.Reserve) {
 		before := f.record(n)
 		repeat := holder
 		repeat.Lease, repeat.Retention, repeat.OnLapse = brief, brief, 1-holder.OnLapse
-		r := f.want(storage.Acquired, repeat).Record
+		r := f.want(storage.OutcomeAcquired, repeat).Record
 		if r.Lease != before.Lease || r.Retention != before.Retention || r.OnLapse != before.OnLapse {
 			f.t.Errorf("the repeat changed the terms to %v, %v, %v", r.Lease, r.Retention, r.OnLapse)
 		}
@@ -56,11 +56,11 @@ func aRepeatKeepsTheTakeoverFlag(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.lapsed(n, storage.Retry)
 	successor := f.live(n)
-	if r := f.want(storage.Acquired, successor).Record; !r.Takeover {
+	if r := f.want(storage.OutcomeAcquired, successor).Record; !r.Takeover {
 		f.t.Error("the repeat of a takeover does not say that it took over")
 	}
-	f.want(storage.GivenBack, storage.Release{Name: n, Token: successor.Token})
-	if r := f.want(storage.Acquired, reserve(n)).Record; r.Takeover {
+	f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: successor.Token})
+	if r := f.want(storage.OutcomeAcquired, reserve(n)).Record; r.Takeover {
 		f.t.Error("an acquisition after a release says that it took over")
 	}
 }
@@ -70,11 +70,11 @@ func noAttemptIDRepeatsNothing(_ *testing.T, f *fixture) {
 	n := f.name()
 	c := reserve(n)
 	c.AttemptID = ""
-	f.want(storage.Acquired, c)
-	f.want(storage.Busy, c)
-	f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token})
+	f.want(storage.OutcomeAcquired, c)
+	f.want(storage.OutcomeInProgress, c)
+	f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token})
 	c.Token = storage.NewToken()
-	f.want(storage.Acquired, c)
+	f.want(storage.OutcomeAcquired, c)
 }
 
 func aStrayDuplicateIsRefused(_ *testing.T, f *fixture) {
@@ -85,16 +85,16 @@ func aStrayDuplicateIsRefused(_ *testing.T, f *fixture) {
 		if end == "abandoned" {
 			second.Lease = brief
 		}
-		a := f.want(storage.Acquired, second)
+		a := f.want(storage.OutcomeAcquired, second)
 		if end == "abandoned" {
 			f.passes(a.Record.LeaseExpiresAt)
 		} else {
-			f.want(storage.GivenBack, storage.Release{Name: n, Token: second.Token})
+			f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: second.Token})
 		}
 		f.changesNothing(n, func() {
 			stray := first
 			stray.Token = storage.NewToken()
-			f.want(storage.LeaseLost, stray)
+			f.want(storage.OutcomeLeaseLost, stray)
 		})
 	}
 }
@@ -104,7 +104,7 @@ func aStrayDuplicateOfTheReleasedAttemptIsRefused(_ *testing.T, f *fixture) {
 	c := f.released(n)
 	f.changesNothing(n, func() {
 		c.Token = storage.NewToken()
-		f.want(storage.LeaseLost, c)
+		f.want(storage.OutcomeLeaseLost, c)
 	})
 }
 
@@ -116,7 +116,7 @@ func fourEarlierAttemptIDsAreKept(_ *testing.T, f *fixture) {
 	}
 	f.changesNothing(n, func() {
 		for _, stray := range made[1:] {
-			f.want(storage.LeaseLost, stray)
+			f.want(storage.OutcomeLeaseLost, stray)
 		}
 	})
 	r := f.record(n)
@@ -126,7 +126,7 @@ func fourEarlierAttemptIDsAreKept(_ *testing.T, f *fixture) {
 	}
 	forgotten := made[0]
 	forgotten.Token = storage.NewToken()
-	f.want(storage.Acquired, forgotten)
+	f.want(storage.OutcomeAcquired, forgotten)
 }
 
 func anAttemptWithoutIDPushesNoneOut(_ *testing.T, f *fixture) {
@@ -135,11 +135,11 @@ func anAttemptWithoutIDPushesNoneOut(_ *testing.T, f *fixture) {
 	for range 2 * storage.KeptAttemptIDs {
 		c := reserve(n)
 		c.AttemptID = ""
-		f.want(storage.Acquired, c)
-		f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token})
+		f.want(storage.OutcomeAcquired, c)
+		f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token})
 	}
 	f.same("the earlier ids", f.record(n).EarlierAttemptIDs, []string{first.AttemptID})
-	f.want(storage.LeaseLost, first)
+	f.want(storage.OutcomeLeaseLost, first)
 }
 
 // While somebody holds the lease, when the record is uncertain, or settled, an earlier attempt id changes no answer.
@@ -147,12 +147,12 @@ func aStrayDuplicateElsewhereIsAnOrdinaryCall(_ *testing.T, f *fixture) {
 	n := f.name()
 	stray := f.released(n)
 	second := f.live(n)
-	f.want(storage.Busy, stray)
-	f.want(storage.Settled, complete(n, second.Token))
-	f.want(storage.Replayed, stray)
+	f.want(storage.OutcomeInProgress, stray)
+	f.want(storage.OutcomeSettled, complete(n, second.Token))
+	f.want(storage.OutcomeReplay, stray)
 
 	n = f.name()
 	stray = f.released(n)
 	f.lapsed(n, storage.Hold)
-	f.want(storage.Held, stray)
+	f.want(storage.OutcomeUncertain, stray)
 }

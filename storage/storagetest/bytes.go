@@ -47,7 +47,7 @@ func bodiesComeBackByteByByte(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		done := complete(n, c.Token)
 		done.Response.Body = body
-		f.want(storage.Settled, done)
+		f.want(storage.OutcomeSettled, done)
 		for _, call := range []storage.Call{reserve(n), storage.Lookup{Name: n}, done} {
 			if got := f.one(call).Record.Response.Body; !bytes.Equal(got, body) {
 				f.t.Errorf("%s: %T gives %d bytes for %d, %.40q for %.40q", what, call, len(got), len(body), got, body)
@@ -63,7 +63,7 @@ func noBodyAndAnEmptyBodyAreTwoThings(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		done := complete(n, c.Token)
 		done.Response = want
-		f.want(storage.Settled, done)
+		f.want(storage.OutcomeSettled, done)
 		f.same("the response", f.record(n).Response, want)
 	}
 }
@@ -77,8 +77,8 @@ func headerLinesKeepTheirOrder(_ *testing.T, f *fixture) {
 	c := f.live(n)
 	done := complete(n, c.Token)
 	done.Response = want
-	f.want(storage.Settled, done)
-	f.same("the response", f.want(storage.Replayed, reserve(n)).Record.Response, want)
+	f.want(storage.OutcomeSettled, done)
+	f.same("the response", f.want(storage.OutcomeReplay, reserve(n)).Record.Response, want)
 }
 
 // A settlement is not refused for a header line, because the effect has happened; nor is the wrong line replayed.
@@ -88,7 +88,7 @@ func aHeaderLineIsNeverAltered(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		done := complete(n, c.Token)
 		done.Response.Headers = [][2]string{{"X-Odd", value}, {"X-" + value, "odd name"}}
-		f.want(storage.Settled, done)
+		f.want(storage.OutcomeSettled, done)
 		f.same(fmt.Sprintf("the response with %q", value), f.record(n).Response, done.Response)
 	}
 }
@@ -99,7 +99,7 @@ func everyStatusComesBack(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		done := complete(n, c.Token)
 		done.Response.Status = status
-		f.want(storage.Settled, done)
+		f.want(storage.OutcomeSettled, done)
 		f.same("the status", f.record(n).Response.Status, status)
 	}
 }
@@ -110,10 +110,10 @@ func checkpointsComeBackByteByByte(_ *testing.T, f *fixture) {
 	seq := int64(0)
 	for _, data := range contents() {
 		seq++
-		f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(seq, string(data))})
+		f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(seq, string(data))})
 		f.same("the checkpoint", f.record(n).Checkpoint, progress(seq, string(data)))
 	}
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(seq+1, "")})
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(seq+1, "")})
 	f.same("an empty checkpoint", f.record(n).Checkpoint, progress(seq+1, ""))
 }
 
@@ -122,13 +122,13 @@ func textsComeBackByteByByte(_ *testing.T, f *fixture) {
 		n := f.name()
 		c := reserve(n)
 		c.Fingerprint, c.Holder = text, text
-		f.want(storage.Acquired, c)
-		f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token, Reason: text})
+		f.want(storage.OutcomeAcquired, c)
+		f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token, Reason: text})
 		c.AttemptID, c.Token = fresh(), storage.NewToken()
-		f.want(storage.Acquired, c)
+		f.want(storage.OutcomeAcquired, c)
 		done := complete(n, c.Token)
 		done.ResourceID = text
-		f.want(storage.Settled, done)
+		f.want(storage.OutcomeSettled, done)
 		r := f.record(n)
 		f.same("the texts", []string{r.Fingerprint, r.Holder, r.LastError, r.ResourceID}, []string{text, text, text, text})
 	}
@@ -139,12 +139,12 @@ func aBodyOutlivesNothingButItsOwnRecord(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.expired(n)
 	c := f.live(n)
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long})
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long})
 	if r := f.record(n); r.Response != nil || r.Checkpoint != nil {
 		f.t.Errorf("a new record shows response %+v and checkpoint %+v", r.Response, r.Checkpoint)
 	}
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(1, "mine")})
-	f.want(storage.Settled, complete(n, c.Token))
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(1, "mine")})
+	f.want(storage.OutcomeSettled, complete(n, c.Token))
 	r := f.record(n)
 	f.same("the checkpoint after the settlement", r.Checkpoint, progress(1, "mine"))
 	f.same("the response", r.Response, response())

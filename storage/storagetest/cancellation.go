@@ -38,7 +38,7 @@ func aCallThatComesTooLateChangesNothing(_ *testing.T, f *fixture) {
 			}
 		}
 	})
-	f.want(storage.Absent, storage.Lookup{Name: free})
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: free})
 }
 
 // tripwire is a context that is cancelled when it is looked at for the last time that it allows: this reaches moments
@@ -101,14 +101,14 @@ func aCancelledReserveHappenedOrNot(_ *testing.T, f *fixture) {
 	f.moments(func(ctx context.Context) {
 		n := f.name()
 		c := reserve(n)
-		did, mayHave := f.judge(f.store.Apply(ctx, []storage.Call{c})[0], storage.Acquired)
+		did, mayHave := f.judge(f.store.Apply(ctx, []storage.Call{c})[0], storage.OutcomeAcquired)
 		r := f.record(n)
 		if r == nil && did || r != nil && !mayHave {
 			f.t.Fatalf("acquired (%v, perhaps %v), and the record is %+v", did, mayHave, r)
 		}
 		repeat := c
 		repeat.Token = storage.NewToken()
-		token := f.want(storage.Acquired, repeat).Record.Token
+		token := f.want(storage.OutcomeAcquired, repeat).Record.Token
 		if r != nil && token != c.Token || r == nil && token != repeat.Token {
 			f.t.Fatal("the repeat got a lease that is neither its own nor the first one's")
 		}
@@ -120,7 +120,7 @@ func aCancelledCompleteHappenedOrNot(_ *testing.T, f *fixture) {
 		n := f.name()
 		c := f.live(n)
 		before := f.record(n)
-		did, mayHave := f.judge(f.store.Apply(ctx, []storage.Call{complete(n, c.Token)})[0], storage.Settled)
+		did, mayHave := f.judge(f.store.Apply(ctx, []storage.Call{complete(n, c.Token)})[0], storage.OutcomeSettled)
 		r := f.record(n)
 		switch {
 		case r.State == storage.Completed && mayHave:
@@ -130,7 +130,7 @@ func aCancelledCompleteHappenedOrNot(_ *testing.T, f *fixture) {
 		default:
 			f.t.Fatalf("settled (%v, perhaps %v), and the record is %+v", did, mayHave, r)
 		}
-		f.want(storage.Settled, complete(n, c.Token))
+		f.want(storage.OutcomeSettled, complete(n, c.Token))
 	})
 }
 
@@ -140,7 +140,7 @@ func aCancelledReadIsAnOutage(_ *testing.T, f *fixture) {
 	f.changesNothing(n, func() {
 		f.moments(func(ctx context.Context) {
 			a := f.store.Apply(ctx, []storage.Call{storage.Lookup{Name: n}})[0]
-			if a.Err != nil && !errors.Is(a.Err, storage.ErrUnavailable) || a.Err == nil && a.Outcome != storage.Found {
+			if a.Err != nil && !errors.Is(a.Err, storage.ErrUnavailable) || a.Err == nil && a.Outcome != storage.OutcomeFound {
 				f.t.Fatalf("got %v, %v", a.Outcome, a.Err)
 			}
 		})
@@ -153,7 +153,7 @@ func othersAreServedAfterACancellation(_ *testing.T, f *fixture) {
 		n := f.name()
 		f.store.Apply(ctx, []storage.Call{reserve(n), reserve(f.name())})
 		c := reserve(n)
-		if a := f.one(c); a.Outcome != storage.Acquired && a.Outcome != storage.Busy {
+		if a := f.one(c); a.Outcome != storage.OutcomeAcquired && a.Outcome != storage.OutcomeInProgress {
 			f.t.Fatalf("the next caller got %v", a.Outcome)
 		}
 	})

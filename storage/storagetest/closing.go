@@ -76,7 +76,7 @@ func closeWaitsForTheCallsUnderWay(t *testing.T, f *fixture) {
 			t.Fatalf("closing: %v", err)
 		}
 		for _, a := range <-answered {
-			if a.Err != nil || a.Outcome != storage.Acquired {
+			if a.Err != nil || a.Outcome != storage.OutcomeAcquired {
 				t.Fatalf("a call under way got %v, %v", a.Outcome, a.Err)
 			}
 		}

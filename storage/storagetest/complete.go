@@ -27,7 +27,7 @@ func theCurrentTokenSettles(_ *testing.T, f *fixture) {
 		before := f.record(n)
 		done := complete(n, holder.Token)
 		done.Result = result
-		a := f.want(storage.Settled, done)
+		a := f.want(storage.OutcomeSettled, done)
 
 		want := *before
 		want.State, want.SettledAt, want.UpdatedAt = result, a.Now, a.Now
@@ -42,9 +42,9 @@ func theCurrentTokenSettles(_ *testing.T, f *fixture) {
 
 // The end of the lease only allows others to take over.
 func theOwnerSettlesAlsoAfterTheLease(_ *testing.T, f *fixture) {
-	f.inEach([]string{"abandoned", "uncertain"}, func(f *fixture, n storage.Name, holder storage.Reserve) {
-		f.want(storage.Settled, complete(n, holder.Token))
-		f.want(storage.Replayed, reserve(n))
+	f.inEach(whenLapsed, func(f *fixture, n storage.Name, holder storage.Reserve) {
+		f.want(storage.OutcomeSettled, complete(n, holder.Token))
+		f.want(storage.OutcomeReplay, reserve(n))
 	})
 }
 
@@ -52,9 +52,9 @@ func aSettlementKeepsWhatItDoesNotSet(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.released(n)
 	holder := f.live(n)
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: holder.Token, Checkpoint: progress(3, "charged")})
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: holder.Token, Checkpoint: progress(3, "charged")})
 	before := f.record(n)
-	f.want(storage.Settled, complete(n, holder.Token))
+	f.want(storage.OutcomeSettled, complete(n, holder.Token))
 	r := f.record(n)
 	f.same("the fingerprint", r.Fingerprint, before.Fingerprint)
 	f.same("the checkpoint", r.Checkpoint, before.Checkpoint)
@@ -70,12 +70,12 @@ func aRepeatedCompleteIsAnsweredAlike(_ *testing.T, f *fixture) {
 	n := f.name()
 	holder := f.live(n)
 	done := complete(n, holder.Token)
-	first := f.want(storage.Settled, done).Record
+	first := f.want(storage.OutcomeSettled, done).Record
 	f.changesNothing(n, func() {
 		done.Retention = 2 * long
-		f.same("the record of the repeat", f.want(storage.Settled, done).Record, first)
+		f.same("the record of the repeat", f.want(storage.OutcomeSettled, done).Record, first)
 		done.Response = nil
-		f.same("the record of a shortened repeat", f.want(storage.Settled, done).Record, first)
+		f.same("the record of a shortened repeat", f.want(storage.OutcomeSettled, done).Record, first)
 	})
 }
 
@@ -86,22 +86,22 @@ func anotherSettlementIsRefusedWithTheRecord(_ *testing.T, f *fixture) {
 	f.changesNothing(n, func() {
 		other := complete(n, holder.Token)
 		other.ResultHash, other.Result, other.Response.Body = []byte("hash-2"), storage.Failed, []byte("other")
-		f.same("the record", f.want(storage.AlreadyCompleted, other).Record, stored)
+		f.same("the record", f.want(storage.OutcomeAlreadyCompleted, other).Record, stored)
 	})
 }
 
 // Whatever the successor did: it holds the lease, gave it back, let it lapse, or settled.
 func anOldTokenSettlesNothing(_ *testing.T, f *fixture) {
-	for _, c := range conditions {
+	for _, c := range whenever {
 		n := f.name()
 		old := f.lapsed(n, storage.Retry)
 		c.make(f, n)
 		f.changesNothing(n, func() {
-			f.want(storage.LeaseLost, complete(n, old.Token))
-			f.want(storage.LeaseLost, storage.Release{Name: n, Token: old.Token, Reason: "late", Forget: true})
-			f.want(storage.LeaseLost, storage.Heartbeat{Name: n, Token: old.Token, Lease: 2 * long, Hold: true})
-			f.want(storage.LeaseLost, complete(n, storage.NewToken()))
-			f.want(storage.LeaseLost, complete(n, storage.Token{}))
+			f.want(storage.OutcomeLeaseLost, complete(n, old.Token))
+			f.want(storage.OutcomeLeaseLost, storage.Release{Name: n, Token: old.Token, Reason: "late", Forget: true})
+			f.want(storage.OutcomeLeaseLost, storage.Heartbeat{Name: n, Token: old.Token, Lease: 2 * long, Hold: true})
+			f.want(storage.OutcomeLeaseLost, complete(n, storage.NewToken()))
+			f.want(storage.OutcomeLeaseLost, complete(n, storage.Token{}))
 		})
 	}
 }
@@ -109,13 +109,13 @@ func anOldTokenSettlesNothing(_ *testing.T, f *fixture) {
 func aReleasedRecordCannotBeSettled(_ *testing.T, f *fixture) {
 	n := f.name()
 	holder := f.released(n)
-	f.changesNothing(n, func() { f.want(storage.LeaseLost, complete(n, holder.Token)) })
+	f.changesNothing(n, func() { f.want(storage.OutcomeLeaseLost, complete(n, holder.Token)) })
 }
 
 func anAbsentRecordCannotBeSettled(_ *testing.T, f *fixture) {
 	n := f.name()
-	f.want(storage.LeaseLost, complete(n, storage.NewToken()))
-	f.want(storage.Absent, storage.Lookup{Name: n})
+	f.want(storage.OutcomeLeaseLost, complete(n, storage.NewToken()))
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: n})
 }
 
 // A settlement that left no hash was not the holder's own words; no call can repeat it.
@@ -124,9 +124,9 @@ func aHashThatIsMissingMatchesNothing(_ *testing.T, f *fixture) {
 	holder := f.live(n)
 	done := complete(n, holder.Token)
 	done.ResultHash = nil
-	f.want(storage.Settled, done)
+	f.want(storage.OutcomeSettled, done)
 	f.changesNothing(n, func() {
-		f.want(storage.AlreadyCompleted, done)
-		f.want(storage.AlreadyCompleted, complete(n, holder.Token))
+		f.want(storage.OutcomeAlreadyCompleted, done)
+		f.want(storage.OutcomeAlreadyCompleted, complete(n, holder.Token))
 	})
 }

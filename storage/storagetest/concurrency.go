@@ -36,7 +36,7 @@ func concurrentRepeatsGetOneLease(_ *testing.T, f *fixture) {
 			calls[i] = c
 		}
 		answers := f.atOnce(calls...)
-		f.same("acquired", count(answers, storage.Acquired), len(calls))
+		f.same("acquired", count(answers, storage.OutcomeAcquired), len(calls))
 		for _, a := range answers {
 			f.same("the lease", [2]any{a.Record.Token, a.Record.Fence}, [2]any{answers[0].Record.Token, answers[0].Record.Fence})
 		}
@@ -53,7 +53,7 @@ func theLoserOfARaceStillSeesAMismatch(_ *testing.T, f *fixture) {
 			calls[i] = c
 		}
 		answers := f.atOnce(calls...)
-		if a, b := count(answers, storage.Acquired), count(answers, storage.FingerprintMismatch); a != 1 || b != len(calls)-1 {
+		if a, b := count(answers, storage.OutcomeAcquired), count(answers, storage.OutcomeFingerprintMismatch); a != 1 || b != len(calls)-1 {
 			f.t.Fatalf("%d acquired and %d were refused for their fingerprint", a, b)
 		}
 	}
@@ -67,10 +67,10 @@ func completeAndTakeoverNeverBothSucceed(_ *testing.T, f *fixture) {
 		answers := f.atOnce(complete(n, old.Token), successor)
 		done, taken := answers[0].Outcome, answers[1].Outcome
 		switch {
-		case done == storage.Settled && taken == storage.Replayed:
-			f.want(storage.Replayed, reserve(n))
-		case done == storage.LeaseLost && taken == storage.Acquired:
-			f.want(storage.Settled, complete(n, successor.Token))
+		case done == storage.OutcomeSettled && taken == storage.OutcomeReplay:
+			f.want(storage.OutcomeReplay, reserve(n))
+		case done == storage.OutcomeLeaseLost && taken == storage.OutcomeAcquired:
+			f.want(storage.OutcomeSettled, complete(n, successor.Token))
 		default:
 			f.t.Fatalf("complete: %v; takeover: %v", done, taken)
 		}
@@ -84,7 +84,7 @@ func oneOfTwoSettlementsIsAccepted(_ *testing.T, f *fixture) {
 		one, two := complete(n, c.Token), complete(n, c.Token)
 		two.ResultHash, two.ResourceID, two.Result = []byte("hash-2"), "order-2", storage.Failed
 		answers := f.atOnce(one, two, one, two)
-		if a, b := count(answers, storage.Settled), count(answers, storage.AlreadyCompleted); a != 2 || b != 2 {
+		if a, b := count(answers, storage.OutcomeSettled), count(answers, storage.OutcomeAlreadyCompleted); a != 2 || b != 2 {
 			f.t.Fatalf("settled %d times, refused %d times", a, b)
 		}
 		if answers[0].Outcome != answers[2].Outcome || answers[1].Outcome != answers[3].Outcome {
@@ -103,8 +103,8 @@ func completeAndReleaseNeverBothSucceed(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		answers := f.atOnce(complete(n, c.Token), storage.Release{Name: n, Token: c.Token})
 		done, back := answers[0].Outcome, answers[1].Outcome
-		settled := done == storage.Settled && back == storage.AlreadyCompleted
-		released := done == storage.LeaseLost && back == storage.GivenBack
+		settled := done == storage.OutcomeSettled && back == storage.OutcomeAlreadyCompleted
+		released := done == storage.OutcomeLeaseLost && back == storage.OutcomeReleased
 		if !settled && !released {
 			f.t.Fatalf("complete: %v; release: %v", done, back)
 		}
@@ -122,7 +122,7 @@ func concurrentHeartbeatsNeverShortenALease(_ *testing.T, f *fixture) {
 		}
 		end := f.record(n).LeaseExpiresAt
 		for i, a := range f.atOnce(calls...) {
-			if a.Outcome != storage.Renewed {
+			if a.Outcome != storage.OutcomeRenewed {
 				f.t.Fatalf("heartbeat: %v", a.Outcome)
 			}
 			if own := a.Now.Add(calls[i].(storage.Heartbeat).Lease); a.Record.LeaseExpiresAt.Before(own) {
@@ -146,7 +146,7 @@ func concurrentCheckpointsOnlyRise(_ *testing.T, f *fixture) {
 			calls[i] = storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(seq, fmt.Sprint("data ", seq))}
 		}
 		for i, a := range f.atOnce(calls...) {
-			if own := calls[i].(storage.Heartbeat).Checkpoint.Seq; a.Outcome != storage.Renewed || a.Record.Checkpoint.Seq < own {
+			if own := calls[i].(storage.Heartbeat).Checkpoint.Seq; a.Outcome != storage.OutcomeRenewed || a.Record.Checkpoint.Seq < own {
 				f.t.Fatalf("%v with checkpoint %+v after %d was sent", a.Outcome, a.Record.Checkpoint, own)
 			}
 		}
@@ -160,11 +160,11 @@ func aHeartbeatNeverUndoesASettlement(_ *testing.T, f *fixture) {
 		c := f.live(n)
 		beat := storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long, Checkpoint: progress(1, "x")}
 		answers := f.atOnce(beat, complete(n, c.Token), beat)
-		if answers[1].Outcome != storage.Settled {
+		if answers[1].Outcome != storage.OutcomeSettled {
 			f.t.Fatalf("complete: %v", answers[1].Outcome)
 		}
 		for _, i := range []int{0, 2} {
-			if o := answers[i].Outcome; o != storage.Renewed && o != storage.LeaseLost {
+			if o := answers[i].Outcome; o != storage.OutcomeRenewed && o != storage.OutcomeLeaseLost {
 				f.t.Fatalf("heartbeat: %v", o)
 			}
 		}
@@ -198,16 +198,16 @@ func aLeaseIsNeverGrantedTwice(_ *testing.T, f *fixture) {
 			for range 60 {
 				c := reserve(n)
 				a := f.store.Apply(ctx, []storage.Call{c})[0]
-				if a.Outcome == storage.Busy {
+				if a.Outcome == storage.OutcomeInProgress {
 					continue
 				}
-				if a.Outcome != storage.Acquired {
+				if a.Outcome != storage.OutcomeAcquired {
 					fail("reserve", a)
 					return
 				}
 				step(1)
 				step(-1)
-				if a := f.store.Apply(ctx, []storage.Call{storage.Release{Name: n, Token: c.Token}})[0]; a.Outcome != storage.GivenBack {
+				if a := f.store.Apply(ctx, []storage.Call{storage.Release{Name: n, Token: c.Token}})[0]; a.Outcome != storage.OutcomeReleased {
 					fail("release", a)
 				}
 			}

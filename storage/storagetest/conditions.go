@@ -12,7 +12,7 @@ import (
 func (f *fixture) live(n storage.Name) storage.Reserve {
 	f.t.Helper()
 	c := reserve(n)
-	f.want(storage.Acquired, c)
+	f.want(storage.OutcomeAcquired, c)
 	return c
 }
 
@@ -21,7 +21,7 @@ func (f *fixture) lapsed(n storage.Name, policy storage.OnLapse) storage.Reserve
 	f.t.Helper()
 	c := reserve(n)
 	c.Lease, c.OnLapse = brief, policy
-	f.passes(f.want(storage.Acquired, c).Record.LeaseExpiresAt)
+	f.passes(f.want(storage.OutcomeAcquired, c).Record.LeaseExpiresAt)
 	return c
 }
 
@@ -29,7 +29,7 @@ func (f *fixture) lapsed(n storage.Name, policy storage.OnLapse) storage.Reserve
 func (f *fixture) released(n storage.Name) storage.Reserve {
 	f.t.Helper()
 	c := f.live(n)
-	f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token, Reason: "try later"})
+	f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token, Reason: "try later"})
 	return c
 }
 
@@ -39,7 +39,7 @@ func (f *fixture) settled(n storage.Name, result storage.State) storage.Reserve 
 	c := f.live(n)
 	done := complete(n, c.Token)
 	done.Result = result
-	f.want(storage.Settled, done)
+	f.want(storage.OutcomeSettled, done)
 	return c
 }
 
@@ -49,7 +49,7 @@ func (f *fixture) dropped(n storage.Name) storage.Reserve {
 	c := f.live(n)
 	done := complete(n, c.Token)
 	done.Response.Body, done.Response.BodyDropped = nil, true
-	f.want(storage.Settled, done)
+	f.want(storage.OutcomeSettled, done)
 	return c
 }
 
@@ -60,9 +60,9 @@ func (f *fixture) expired(n storage.Name) (storage.Reserve, *storage.Record) {
 	f.released(n)
 	c := reserve(n)
 	c.Retention, c.Fingerprint = brief, "fp-1"
-	f.want(storage.Acquired, c)
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(7, "halfway"), Hold: true})
-	old := f.want(storage.Settled, complete(n, c.Token)).Record
+	f.want(storage.OutcomeAcquired, c)
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(7, "halfway"), Hold: true})
+	old := f.want(storage.OutcomeSettled, complete(n, c.Token)).Record
 	f.passes(old.ExpiresAt)
 	return c, old
 }
@@ -73,35 +73,29 @@ type condition struct {
 	make func(f *fixture, n storage.Name) storage.Reserve
 }
 
-// conditions are all that a present record can be in.
-var conditions = []condition{
-	{"live", (*fixture).live},
-	{"abandoned", func(f *fixture, n storage.Name) storage.Reserve { return f.lapsed(n, storage.Retry) }},
-	{"uncertain", func(f *fixture, n storage.Name) storage.Reserve { return f.lapsed(n, storage.Hold) }},
-	{"released", (*fixture).released},
-	{"completed", func(f *fixture, n storage.Name) storage.Reserve { return f.settled(n, storage.Completed) }},
-	{"failed", func(f *fixture, n storage.Name) storage.Reserve { return f.settled(n, storage.Failed) }},
-	{"response dropped", (*fixture).dropped},
-}
+// What a present record can be in.
+var (
+	whenLive      = condition{"live", (*fixture).live}
+	whenAbandoned = condition{"abandoned", func(f *fixture, n storage.Name) storage.Reserve { return f.lapsed(n, storage.Retry) }}
+	whenUncertain = condition{"uncertain", func(f *fixture, n storage.Name) storage.Reserve { return f.lapsed(n, storage.Hold) }}
+	whenReleased  = condition{"released", (*fixture).released}
+	whenCompleted = condition{"completed", func(f *fixture, n storage.Name) storage.Reserve { return f.settled(n, storage.Completed) }}
+	whenFailed    = condition{"failed", func(f *fixture, n storage.Name) storage.Reserve { return f.settled(n, storage.Failed) }}
+	whenDropped   = condition{"response dropped", (*fixture).dropped}
 
-// inEach runs a test for some conditions, each on a name of its own.
-func (f *fixture) inEach(names []string, test func(f *fixture, n storage.Name, holder storage.Reserve)) {
-	for _, want := range names {
-		for _, c := range conditions {
-			if c.name != want {
-				continue
-			}
-			f.t.Run(c.name, func(t *testing.T) {
-				g := &fixture{t: t, store: f.store, open: f.open}
-				n := g.name()
-				test(g, n, c.make(g, n))
-			})
-		}
+	whenInProgress = []condition{whenLive, whenAbandoned, whenUncertain}
+	whenLapsed     = []condition{whenAbandoned, whenUncertain}
+	whenSettled    = []condition{whenCompleted, whenFailed, whenDropped}
+	whenever       = []condition{whenLive, whenAbandoned, whenUncertain, whenReleased, whenCompleted, whenFailed, whenDropped}
+)
+
+// inEach runs a test in each of some conditions, on a name of its own.
+func (f *fixture) inEach(conditions []condition, test func(f *fixture, n storage.Name, holder storage.Reserve)) {
+	for _, c := range conditions {
+		f.t.Run(c.name, func(t *testing.T) {
+			g := &fixture{t: t, store: f.store, open: f.open}
+			n := g.name()
+			test(g, n, c.make(g, n))
+		})
 	}
 }
-
-var (
-	everyCondition    = []string{"live", "abandoned", "uncertain", "released", "completed", "failed", "response dropped"}
-	settledConditions = []string{"completed", "failed", "response dropped"}
-	heldConditions    = []string{"live", "abandoned", "uncertain"}
-)

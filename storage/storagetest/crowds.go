@@ -25,7 +25,7 @@ func (f *fixture) crowdReserves(n storage.Name) []storage.Answer {
 		calls[i] = reserve(n)
 	}
 	answers := f.atOnce(calls...)
-	if a, b := count(answers, storage.Acquired), count(answers, storage.Busy); a != 1 || b != crowd-1 {
+	if a, b := count(answers, storage.OutcomeAcquired), count(answers, storage.OutcomeInProgress); a != 1 || b != crowd-1 {
 		f.t.Errorf("%d acquired and %d were told that it is busy", a, b)
 	}
 	r := f.record(n)

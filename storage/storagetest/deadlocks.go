@@ -33,7 +33,7 @@ func heartbeatsInOppositeOrdersDoNotDeadlock(_ *testing.T, f *fixture) {
 			calls[i] = storage.Heartbeat{Name: names[n], Token: holders[n].Token, Lease: 2 * long}
 		}
 		for _, a := range f.store.Apply(f.ctx(), calls) {
-			if a.Err != nil || a.Outcome != storage.Renewed {
+			if a.Err != nil || a.Outcome != storage.OutcomeRenewed {
 				return fmt.Errorf("%v: %w", a.Outcome, a.Err)
 			}
 		}
@@ -54,13 +54,13 @@ func reservesAndReleasesInOppositeOrdersDoNotDeadlock(_ *testing.T, f *fixture) 
 		}
 		granted := map[storage.Name]bool{}
 		for _, a := range f.store.Apply(f.ctx(), calls) {
-			if a.Err != nil || a.Outcome != storage.Acquired && a.Outcome != storage.Busy {
+			if a.Err != nil || a.Outcome != storage.OutcomeAcquired && a.Outcome != storage.OutcomeInProgress {
 				return fmt.Errorf("reserve: %v: %w", a.Outcome, a.Err)
 			}
-			granted[a.Record.Name] = a.Outcome == storage.Acquired
+			granted[a.Record.Name] = a.Outcome == storage.OutcomeAcquired
 		}
 		for i, a := range f.store.Apply(f.ctx(), give) {
-			if ok := a.Outcome == storage.GivenBack; a.Err != nil || ok != granted[give[i].On()] {
+			if ok := a.Outcome == storage.OutcomeReleased; a.Err != nil || ok != granted[give[i].On()] {
 				return fmt.Errorf("release of a name that was granted (%v): %v: %w", granted[give[i].On()], a.Outcome, a.Err)
 			}
 		}
@@ -79,7 +79,7 @@ func mixedGroupsInOppositeOrdersDoNotDeadlock(_ *testing.T, f *fixture) {
 			calls = append(calls, storage.Heartbeat{Name: names[n], Token: holders[n].Token, Lease: 2 * long}, reserve(born))
 		}
 		for i, a := range f.store.Apply(f.ctx(), calls) {
-			if want := []storage.Outcome{storage.Renewed, storage.Acquired}[i%2]; a.Err != nil || a.Outcome != want {
+			if want := []storage.Outcome{storage.OutcomeRenewed, storage.OutcomeAcquired}[i%2]; a.Err != nil || a.Outcome != want {
 				return fmt.Errorf("%v: %w", a.Outcome, a.Err)
 			}
 		}
@@ -97,7 +97,7 @@ func (f *fixture) sharedNames() ([]storage.Name, []storage.Reserve) {
 		holders[i] = reserve(names[i])
 		calls[i] = holders[i]
 	}
-	f.same("acquired", count(f.apply(calls...), storage.Acquired), clashNames)
+	f.same("acquired", count(f.apply(calls...), storage.OutcomeAcquired), clashNames)
 	return names, holders
 }
 

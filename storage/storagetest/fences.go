@@ -25,7 +25,7 @@ func theFenceRisesWithEveryAcquisition(_ *testing.T, f *fixture) {
 		if lease {
 			c.Lease, c.Retention = brief, long
 		}
-		r := f.want(storage.Acquired, c).Record
+		r := f.want(storage.OutcomeAcquired, c).Record
 		if r.Fence <= last || r.Fence > maxInt {
 			f.t.Errorf("%s: the fence went from %d to %d", how, last, r.Fence)
 		}
@@ -38,21 +38,21 @@ func theFenceRisesWithEveryAcquisition(_ *testing.T, f *fixture) {
 	}
 	for range 3 {
 		c := acquired("the first, or after the end", false)
-		f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token})
+		f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token})
 		acquired("after a release", true)
 		c = acquired("after a takeover", true)
-		f.want(storage.GivenBack, storage.Release{Name: n, Token: c.Token, Forget: true})
+		f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: c.Token, Forget: true})
 		c = acquired("after a forget", false)
 		done := complete(n, c.Token)
 		done.Retention = brief
-		f.passes(f.want(storage.Settled, done).Record.ExpiresAt)
+		f.passes(f.want(storage.OutcomeSettled, done).Record.ExpiresAt)
 	}
 }
 
 func nothingButAnAcquisitionMovesTheFence(_ *testing.T, f *fixture) {
 	n := f.name()
 	c := reserve(n)
-	fence := f.want(storage.Acquired, c).Record.Fence
+	fence := f.want(storage.OutcomeAcquired, c).Record.Fence
 	for _, call := range []storage.Call{c, reserve(n), storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long},
 		storage.Heartbeat{Name: n, Token: c.Token, Hold: true}, complete(n, c.Token), reserve(n)} {
 		f.same("the fence in the answer", f.one(call).Record.Fence, fence)
@@ -63,7 +63,7 @@ func nothingButAnAcquisitionMovesTheFence(_ *testing.T, f *fixture) {
 // A fence that a swept record had must never be given again, though nothing is left of it but the time.
 func aFenceIsNoLowerThanTheClock(_ *testing.T, f *fixture) {
 	for range 20 {
-		a := f.want(storage.Acquired, reserve(f.name()))
+		a := f.want(storage.OutcomeAcquired, reserve(f.name()))
 		if a.Record.Fence < a.Now.UnixMicro() {
 			f.t.Fatalf("fence %d at %d µs", a.Record.Fence, a.Now.UnixMicro())
 		}
@@ -80,9 +80,9 @@ func aTokenIsGoodForOneAcquisition(_ *testing.T, f *fixture) {
 	}
 	f.changesNothing(n, func() {
 		for _, stale := range []storage.Token{first.Token, rival.Token, {}} {
-			f.want(storage.LeaseLost, storage.Heartbeat{Name: n, Token: stale})
-			f.want(storage.LeaseLost, storage.Release{Name: n, Token: stale})
-			f.want(storage.LeaseLost, complete(n, stale))
+			f.want(storage.OutcomeLeaseLost, storage.Heartbeat{Name: n, Token: stale})
+			f.want(storage.OutcomeLeaseLost, storage.Release{Name: n, Token: stale})
+			f.want(storage.OutcomeLeaseLost, complete(n, stale))
 		}
 	})
 }

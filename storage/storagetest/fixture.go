@@ -80,7 +80,7 @@ func (f *fixture) want(o storage.Outcome, c storage.Call) storage.Answer {
 
 // sound tells what is wrong with an answer, whatever the call was.
 func sound(a storage.Answer) error {
-	granted := a.Outcome == storage.Acquired || a.Outcome == storage.Renewed
+	granted := a.Outcome == storage.OutcomeAcquired || a.Outcome == storage.OutcomeRenewed
 	switch {
 	case a.Err != nil && a.Outcome != 0:
 		return fmt.Errorf("both an outcome, %v, and an error: %w", a.Outcome, a.Err)
@@ -90,9 +90,9 @@ func sound(a storage.Answer) error {
 		return errors.New("neither an outcome nor an error")
 	case a.Now.IsZero() || a.Now.Location() != time.UTC || a.Now.Nanosecond()%int(micro) != 0:
 		return fmt.Errorf("the store's clock says %v: not UTC in whole microseconds", a.Now)
-	case a.Record == nil && a.Outcome != storage.Absent && a.Outcome != storage.LeaseLost:
+	case a.Record == nil && a.Outcome != storage.OutcomeNotFound && a.Outcome != storage.OutcomeLeaseLost:
 		return fmt.Errorf("%v without a record", a.Outcome)
-	case a.Record != nil && a.Outcome == storage.Absent:
+	case a.Record != nil && a.Outcome == storage.OutcomeNotFound:
 		return errors.New("absent, and yet a record")
 	case granted == a.GoodUntil.IsZero():
 		return fmt.Errorf("%v with GoodUntil %v", a.Outcome, a.GoodUntil)

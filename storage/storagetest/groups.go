@@ -33,15 +33,15 @@ func answersBelongToTheirCalls(_ *testing.T, f *fixture) {
 		live, done, free, lapsed := f.name(), f.name(), f.name(), f.name()
 		l, d := f.live(live), f.settled(done, storage.Failed)
 		f.lapsed(lapsed, storage.Hold)
-		add(storage.Replayed, reserve(done))
-		add(storage.Acquired, reserve(free))
-		add(storage.LeaseLost, storage.Heartbeat{Name: done, Token: d.Token})
-		add(storage.Renewed, storage.Heartbeat{Name: live, Token: l.Token})
-		add(storage.Absent, storage.Lookup{Name: f.name()})
-		add(storage.Held, reserve(lapsed))
-		add(storage.FingerprintMismatch, storage.Lookup{Name: live, Fingerprint: "fp-2"})
-		add(storage.AlreadyCompleted, storage.Release{Name: done, Token: d.Token})
-		add(storage.Settled, complete(live, l.Token))
+		add(storage.OutcomeReplay, reserve(done))
+		add(storage.OutcomeAcquired, reserve(free))
+		add(storage.OutcomeLeaseLost, storage.Heartbeat{Name: done, Token: d.Token})
+		add(storage.OutcomeRenewed, storage.Heartbeat{Name: live, Token: l.Token})
+		add(storage.OutcomeNotFound, storage.Lookup{Name: f.name()})
+		add(storage.OutcomeUncertain, reserve(lapsed))
+		add(storage.OutcomeFingerprintMismatch, storage.Lookup{Name: live, Fingerprint: "fp-2"})
+		add(storage.OutcomeAlreadyCompleted, storage.Release{Name: done, Token: d.Token})
+		add(storage.OutcomeSettled, complete(live, l.Token))
 	}
 	order := make([]storage.Call, len(calls))
 	// Calls on one name keep their order; the names are interleaved.
@@ -79,13 +79,13 @@ func aGroupOf256NamesIsAnswered(_ *testing.T, f *fixture) {
 	for _, step := range []struct {
 		calls []storage.Call
 		want  storage.Outcome
-	}{{reserves, storage.Acquired}, {completes, storage.Settled}, {lookups, storage.Found}} {
+	}{{reserves, storage.OutcomeAcquired}, {completes, storage.OutcomeSettled}, {lookups, storage.OutcomeFound}} {
 		for i, a := range f.apply(step.calls...) {
 			if a.Err != nil || a.Outcome != step.want {
 				f.t.Fatalf("%T %d: %v, %v", step.calls[i], i, a.Outcome, a.Err)
 			}
 			f.same("the name in the answer", a.Record.Name, step.calls[i].On())
-			if step.want != storage.Acquired {
+			if step.want != storage.OutcomeAcquired {
 				f.same("the body", string(a.Record.Response.Body), fmt.Sprintf("body %d", i))
 			}
 		}
@@ -129,7 +129,7 @@ func oneGroupSettlesManyLivesOfAName(_ *testing.T, f *fixture) {
 	}
 	var fence int64
 	for i, a := range f.apply(calls...) {
-		if want := []storage.Outcome{storage.Acquired, storage.GivenBack}[i%2]; a.Outcome != want {
+		if want := []storage.Outcome{storage.OutcomeAcquired, storage.OutcomeReleased}[i%2]; a.Outcome != want {
 			f.t.Fatalf("call %d: got %v, %v; want %v", i, a.Outcome, a.Err, want)
 		}
 		if i%2 == 0 && a.Record.Fence <= fence {
@@ -148,7 +148,7 @@ func repeatsWithinAGroupAreRepeats(_ *testing.T, f *fixture) {
 	repeat.Token = storage.NewToken()
 	done := complete(n, c.Token)
 	for i, a := range f.apply(c, repeat, repeat, done, done) {
-		if want := []storage.Outcome{storage.Acquired, storage.Settled}[i/3]; a.Err != nil || a.Outcome != want {
+		if want := []storage.Outcome{storage.OutcomeAcquired, storage.OutcomeSettled}[i/3]; a.Err != nil || a.Outcome != want {
 			f.t.Errorf("call %d: got %v, %v; want %v", i, a.Outcome, a.Err, want)
 		}
 		f.same("the token", a.Record.Token, c.Token)

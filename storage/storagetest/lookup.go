@@ -21,10 +21,10 @@ var stateOf = map[string]storage.State{"live": storage.InProgress, "abandoned": 
 	"failed": storage.Failed, "response dropped": storage.Completed}
 
 func lookupFindsEveryState(_ *testing.T, f *fixture) {
-	for _, c := range conditions {
+	for _, c := range whenever {
 		n := f.name()
 		holder := c.make(f, n)
-		a := f.want(storage.Found, storage.Lookup{Name: n})
+		a := f.want(storage.OutcomeFound, storage.Lookup{Name: n})
 		f.same("the state of a record that is "+c.name, a.Record.StateAt(a.Now), stateOf[c.name])
 		f.same("its name", a.Record.Name, n)
 		f.same("its token", a.Record.Token, holder.Token)
@@ -33,19 +33,19 @@ func lookupFindsEveryState(_ *testing.T, f *fixture) {
 
 // Nothing beside the outcome tells a stranger what the record holds; an empty fingerprint compares nothing.
 func lookupComparesTheFingerprint(_ *testing.T, f *fixture) {
-	f.inEach(everyCondition, func(f *fixture, n storage.Name, holder storage.Reserve) {
-		f.want(storage.Found, storage.Lookup{Name: n, Fingerprint: holder.Fingerprint})
-		f.want(storage.Found, storage.Lookup{Name: n})
-		f.want(storage.FingerprintMismatch, storage.Lookup{Name: n, Fingerprint: "fp-2"})
-		f.want(storage.FingerprintMismatch, storage.Lookup{Name: n, Fingerprint: holder.Fingerprint + " "})
+	f.inEach(whenever, func(f *fixture, n storage.Name, holder storage.Reserve) {
+		f.want(storage.OutcomeFound, storage.Lookup{Name: n, Fingerprint: holder.Fingerprint})
+		f.want(storage.OutcomeFound, storage.Lookup{Name: n})
+		f.want(storage.OutcomeFingerprintMismatch, storage.Lookup{Name: n, Fingerprint: "fp-2"})
+		f.want(storage.OutcomeFingerprintMismatch, storage.Lookup{Name: n, Fingerprint: holder.Fingerprint + " "})
 	})
 }
 
 func lookupChangesNothing(_ *testing.T, f *fixture) {
-	f.inEach(everyCondition, func(f *fixture, n storage.Name, _ storage.Reserve) {
+	f.inEach(whenever, func(f *fixture, n storage.Name, _ storage.Reserve) {
 		f.changesNothing(n, func() {
 			for range 5 {
-				f.want(storage.Found, storage.Lookup{Name: n})
+				f.want(storage.OutcomeFound, storage.Lookup{Name: n})
 			}
 		})
 	})
@@ -53,8 +53,8 @@ func lookupChangesNothing(_ *testing.T, f *fixture) {
 
 func lookupOfANameNeverMadeIsAbsent(_ *testing.T, f *fixture) {
 	n := f.name()
-	f.want(storage.Absent, storage.Lookup{Name: n})
-	f.want(storage.Absent, storage.Lookup{Name: n, Fingerprint: "fp-1"})
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: n})
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: n, Fingerprint: "fp-1"})
 }
 
 // An answer is not what was sent to the database but what it holds: to the microsecond, to the last byte.
@@ -65,17 +65,17 @@ func eachAnswerShowsWhatIsStored(_ *testing.T, f *fixture) {
 		f.same("what is stored", f.record(n), a.Record)
 	}
 	first := reserve(n)
-	stored(f.want(storage.Acquired, first))
-	stored(f.want(storage.Acquired, first))
-	stored(f.want(storage.Busy, reserve(n)))
-	stored(f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: first.Token, Lease: 2 * long, Checkpoint: progress(1, "é")}))
-	stored(f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: first.Token, Hold: true}))
-	stored(f.want(storage.GivenBack, storage.Release{Name: n, Token: first.Token, Reason: "no"}))
-	stored(f.want(storage.LeaseLost, first))
+	stored(f.want(storage.OutcomeAcquired, first))
+	stored(f.want(storage.OutcomeAcquired, first))
+	stored(f.want(storage.OutcomeInProgress, reserve(n)))
+	stored(f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: first.Token, Lease: 2 * long, Checkpoint: progress(1, "é")}))
+	stored(f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: first.Token, Hold: true}))
+	stored(f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: first.Token, Reason: "no"}))
+	stored(f.want(storage.OutcomeLeaseLost, first))
 	second := reserve(n)
-	stored(f.want(storage.Acquired, second))
-	stored(f.want(storage.Settled, complete(n, second.Token)))
-	stored(f.want(storage.Settled, complete(n, second.Token)))
-	stored(f.want(storage.Replayed, reserve(n)))
-	stored(f.want(storage.AlreadyCompleted, storage.Release{Name: n, Token: second.Token}))
+	stored(f.want(storage.OutcomeAcquired, second))
+	stored(f.want(storage.OutcomeSettled, complete(n, second.Token)))
+	stored(f.want(storage.OutcomeSettled, complete(n, second.Token)))
+	stored(f.want(storage.OutcomeReplay, reserve(n)))
+	stored(f.want(storage.OutcomeAlreadyCompleted, storage.Release{Name: n, Token: second.Token}))
 }

@@ -50,7 +50,7 @@ func (f *fixture) distinct(name func(string) storage.Name) {
 		calls[i] = c
 	}
 	for i, a := range f.apply(calls...) {
-		if a.Err != nil || a.Outcome != storage.Acquired {
+		if a.Err != nil || a.Outcome != storage.OutcomeAcquired {
 			f.t.Errorf("%q is not a name of its own: %v, %v", variants[i], a.Outcome, a.Err)
 		}
 	}
@@ -67,8 +67,8 @@ func eachPartOfANameSeparates(_ *testing.T, f *fixture) {
 	tenant, operation, subject, key := n, n, n, n
 	tenant.Tenant, operation.Operation, subject.Subject, key.Key = "t"+fresh(), "job:x", "another", "another"
 	for _, other := range []storage.Name{tenant, operation, subject, key} {
-		f.want(storage.Absent, storage.Lookup{Name: other})
-		f.want(storage.Acquired, reserve(other))
+		f.want(storage.OutcomeNotFound, storage.Lookup{Name: other})
+		f.want(storage.OutcomeAcquired, reserve(other))
 	}
 }
 
@@ -78,7 +78,7 @@ func partsAreNotGluedTogether(_ *testing.T, f *fixture) {
 		{Tenant: t, Operation: "ab", Subject: "c", Key: "d"}, {Tenant: t, Operation: "a", Subject: "b", Key: "cd"},
 		{Tenant: t, Operation: "abc", Subject: "", Key: "d"}, {Tenant: t + "a", Operation: "b", Subject: "c", Key: "d"},
 		{Tenant: t, Operation: "a:b", Subject: "c", Key: "d"}, {Tenant: t, Operation: "a", Subject: "b:c", Key: "d"}} {
-		f.want(storage.Acquired, reserve(n))
+		f.want(storage.OutcomeAcquired, reserve(n))
 	}
 }
 
@@ -86,15 +86,15 @@ func partsAreNotGluedTogether(_ *testing.T, f *fixture) {
 func longRandomNamesWork(_ *testing.T, f *fixture) {
 	n := storage.Name{Tenant: random(200), Operation: random(200), Subject: random(200), Key: random(255)}
 	c := f.live(n)
-	f.want(storage.Settled, complete(n, c.Token))
-	f.same("the record's name", f.want(storage.Replayed, reserve(n)).Record.Name, n)
+	f.want(storage.OutcomeSettled, complete(n, c.Token))
+	f.same("the record's name", f.want(storage.OutcomeReplay, reserve(n)).Record.Name, n)
 	shorter := n
 	shorter.Key = n.Key[:254]
-	f.want(storage.Absent, storage.Lookup{Name: shorter})
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: shorter})
 
 	wide := storage.Name{Tenant: strings.Repeat("é", 100), Operation: strings.Repeat("я", 100),
 		Subject: strings.Repeat("😀", 50), Key: fmt.Sprintf("%s%s", strings.Repeat("漢", 60), random(75))}
-	f.want(storage.Acquired, reserve(wide))
+	f.want(storage.OutcomeAcquired, reserve(wide))
 	f.same("the record's name", f.record(wide).Name, wide)
 }
 
@@ -110,10 +110,10 @@ func anEmptySubjectIsASubject(_ *testing.T, f *fixture) {
 	n := f.name()
 	n.Subject = ""
 	c := f.live(n)
-	f.want(storage.Settled, complete(n, c.Token))
-	f.want(storage.Replayed, reserve(n))
+	f.want(storage.OutcomeSettled, complete(n, c.Token))
+	f.want(storage.OutcomeReplay, reserve(n))
 	n.Subject = " "
-	f.want(storage.Absent, storage.Lookup{Name: n})
+	f.want(storage.OutcomeNotFound, storage.Lookup{Name: n})
 }
 
 // It looks exactly like a name that was never made, and nobody else's token or attempt id helps.
@@ -123,12 +123,12 @@ func anotherTenantsRecordIsAbsent(_ *testing.T, f *fixture) {
 	foreign := n
 	foreign.Tenant = "tenant-" + fresh()
 	f.changesNothing(n, func() {
-		f.want(storage.Absent, storage.Lookup{Name: foreign, Fingerprint: holder.Fingerprint})
-		f.want(storage.LeaseLost, complete(foreign, holder.Token))
-		f.want(storage.LeaseLost, storage.Release{Name: foreign, Token: holder.Token})
-		f.want(storage.LeaseLost, storage.Heartbeat{Name: foreign, Token: holder.Token})
+		f.want(storage.OutcomeNotFound, storage.Lookup{Name: foreign, Fingerprint: holder.Fingerprint})
+		f.want(storage.OutcomeLeaseLost, complete(foreign, holder.Token))
+		f.want(storage.OutcomeLeaseLost, storage.Release{Name: foreign, Token: holder.Token})
+		f.want(storage.OutcomeLeaseLost, storage.Heartbeat{Name: foreign, Token: holder.Token})
 		holder.Name = foreign
-		r := f.want(storage.Acquired, holder).Record
+		r := f.want(storage.OutcomeAcquired, holder).Record
 		f.same("the attempt", r.Attempt, 1)
 	})
 }

@@ -44,7 +44,7 @@ func aNameThatIsNoTextIsRefused(_ *testing.T, f *fixture) {
 			f.refused(what, f.apply(storage.Lookup{Name: n})[0])
 			n.Key = strings.ToValidUTF8(strings.ReplaceAll(n.Key, "\x00", ""), "")
 			if part == 3 {
-				f.want(storage.Absent, storage.Lookup{Name: n})
+				f.want(storage.OutcomeNotFound, storage.Lookup{Name: n})
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func aTextThatIsNoTextIsRefused(_ *testing.T, f *fixture) {
 		fingerprint.Fingerprint, attempt.AttemptID, holder.Holder = poison, poison, poison
 		for _, c := range []storage.Reserve{fingerprint, attempt, holder} {
 			f.refused(fmt.Sprintf("%q in a reserve", poison), f.apply(c)[0])
-			f.want(storage.Absent, storage.Lookup{Name: n})
+			f.want(storage.OutcomeNotFound, storage.Lookup{Name: n})
 		}
 		c := f.live(n)
 		f.changesNothing(n, func() {
@@ -99,7 +99,7 @@ func (f *fixture) poisonedAmong(size int, at ...int) {
 			f.refused(fmt.Sprintf("the poisoned call %d", i), a)
 			continue
 		}
-		if a.Err != nil || a.Outcome != storage.Acquired {
+		if a.Err != nil || a.Outcome != storage.OutcomeAcquired {
 			f.t.Fatalf("call %d of %d failed with the poisoned ones: %v, %v", i, size, a.Outcome, a.Err)
 		}
 		f.same("the record", f.record(calls[i].On()), a.Record)
@@ -117,8 +117,8 @@ func aPoisonedCallFailsAloneAmongCallsOnItsName(_ *testing.T, f *fixture) {
 	answers := f.apply(poisonedReserve, first, bad, storage.Lookup{Name: n}, reserve(other), good, second, complete(n, second.Token))
 	f.refused("the poisoned reserve", answers[0])
 	f.refused("the poisoned release", answers[2])
-	want := map[int]storage.Outcome{1: storage.Acquired, 3: storage.Found, 4: storage.Acquired, 5: storage.GivenBack,
-		6: storage.Acquired, 7: storage.Settled}
+	want := map[int]storage.Outcome{1: storage.OutcomeAcquired, 3: storage.OutcomeFound, 4: storage.OutcomeAcquired, 5: storage.OutcomeReleased,
+		6: storage.OutcomeAcquired, 7: storage.OutcomeSettled}
 	for i, o := range want {
 		if answers[i].Err != nil || answers[i].Outcome != o {
 			f.t.Errorf("call %d: got %v, %v; want %v", i, answers[i].Outcome, answers[i].Err, o)

@@ -25,7 +25,7 @@ var reservePromises = []promise{
 func anAbsentNameIsAcquired(_ *testing.T, f *fixture) {
 	c := reserve(f.name())
 	c.OnLapse = storage.Hold
-	a := f.want(storage.Acquired, c)
+	a := f.want(storage.OutcomeAcquired, c)
 	r := *a.Record
 	if r.Fence < a.Now.UnixMicro() || r.Fence > maxInt {
 		f.t.Errorf("the first fence is %d; the clock is at %d µs", r.Fence, a.Now.UnixMicro())
@@ -41,14 +41,14 @@ func anAbsentNameIsAcquired(_ *testing.T, f *fixture) {
 
 // Also for a repeat of the latest attempt id, and while in progress: retrying cannot help such a caller.
 func anotherFingerprintIsRefusedBeforeAnythingElse(_ *testing.T, f *fixture) {
-	f.inEach(everyCondition, func(f *fixture, n storage.Name, holder storage.Reserve) {
+	f.inEach(whenever, func(f *fixture, n storage.Name, holder storage.Reserve) {
 		rival := reserve(n)
 		rival.Fingerprint = "fp-2"
 		repeat := rival
 		repeat.AttemptID = holder.AttemptID
 		f.changesNothing(n, func() {
-			f.want(storage.FingerprintMismatch, rival)
-			f.want(storage.FingerprintMismatch, repeat)
+			f.want(storage.OutcomeFingerprintMismatch, rival)
+			f.want(storage.OutcomeFingerprintMismatch, repeat)
 		})
 	})
 }
@@ -58,9 +58,9 @@ func aLiveLeaseKeepsOthersOut(_ *testing.T, f *fixture) {
 		n := f.name()
 		holder := reserve(n)
 		holder.OnLapse = policy
-		f.want(storage.Acquired, holder)
+		f.want(storage.OutcomeAcquired, holder)
 		f.changesNothing(n, func() {
-			a := f.want(storage.Busy, reserve(n))
+			a := f.want(storage.OutcomeInProgress, reserve(n))
 			f.same("the holder", a.Record.Token, holder.Token)
 			if !a.Now.Before(a.Record.LeaseExpiresAt) {
 				f.t.Errorf("busy at %v, after the lease's end %v", a.Now, a.Record.LeaseExpiresAt)
@@ -75,7 +75,7 @@ func anAbandonedRecordIsTakenOver(_ *testing.T, f *fixture) {
 	before := f.record(n)
 	c := reserve(n)
 	c.Holder = "successor"
-	a := f.want(storage.Acquired, c)
+	a := f.want(storage.OutcomeAcquired, c)
 	r := a.Record
 	if !r.Takeover || r.Attempt != 2 || r.Fence <= before.Fence || r.Token != c.Token {
 		f.t.Errorf("taken over as %+v", r)
@@ -90,11 +90,11 @@ func anUncertainRecordIsHeld(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.lapsed(n, storage.Hold)
 	f.changesNothing(n, func() {
-		a := f.want(storage.Held, reserve(n))
+		a := f.want(storage.OutcomeUncertain, reserve(n))
 		f.same("the derived state", a.Record.StateAt(a.Now), storage.Uncertain)
 		withoutID := reserve(n)
 		withoutID.AttemptID = ""
-		f.want(storage.Held, withoutID)
+		f.want(storage.OutcomeUncertain, withoutID)
 	})
 }
 
@@ -103,7 +103,7 @@ func aReleasedRecordIsAcquiredAgain(_ *testing.T, f *fixture) {
 	f.released(n)
 	before := f.record(n)
 	c := reserve(n)
-	r := f.want(storage.Acquired, c).Record
+	r := f.want(storage.OutcomeAcquired, c).Record
 	if r.Takeover || r.Attempt != 2 || r.Fence <= before.Fence || r.Token != c.Token {
 		f.t.Errorf("acquired again as %+v", r)
 	}
@@ -117,11 +117,11 @@ func eachAcquisitionSetsItsTermsAfresh(_ *testing.T, f *fixture) {
 	n := f.name()
 	first := reserve(n)
 	first.OnLapse = storage.Hold
-	f.want(storage.Acquired, first)
-	f.want(storage.GivenBack, storage.Release{Name: n, Token: first.Token})
+	f.want(storage.OutcomeAcquired, first)
+	f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: first.Token})
 	second := reserve(n)
 	second.Lease, second.Retention, second.Holder = 2*long, 3*long, ""
-	a := f.want(storage.Acquired, second)
+	a := f.want(storage.OutcomeAcquired, second)
 	r := a.Record
 	if r.Lease != 2*long || r.Retention != 3*long || r.OnLapse != storage.Retry || r.Holder != "" {
 		f.t.Errorf("the second acquisition has the terms %v, %v, %v, %q", r.Lease, r.Retention, r.OnLapse, r.Holder)
@@ -131,12 +131,12 @@ func eachAcquisitionSetsItsTermsAfresh(_ *testing.T, f *fixture) {
 }
 
 func aSettledRecordIsReplayed(_ *testing.T, f *fixture) {
-	f.inEach([]string{"completed", "failed"}, func(f *fixture, n storage.Name, holder storage.Reserve) {
+	f.inEach([]condition{whenCompleted, whenFailed}, func(f *fixture, n storage.Name, holder storage.Reserve) {
 		stored := f.record(n)
 		again := reserve(n)
 		again.AttemptID = holder.AttemptID
 		for _, c := range []storage.Reserve{reserve(n), again} {
-			r := f.want(storage.Replayed, c).Record
+			r := f.want(storage.OutcomeReplay, c).Record
 			f.same("the replayed record", r, stored)
 			f.same("the response", r.Response, response())
 			f.same("the resource", r.ResourceID, "order-1")
@@ -149,8 +149,8 @@ func aSettlementWithoutResponseIsReplayedWithoutOne(_ *testing.T, f *fixture) {
 	c := f.live(n)
 	done := complete(n, c.Token)
 	done.Response = nil
-	f.want(storage.Settled, done)
-	if r := f.want(storage.Replayed, reserve(n)).Record; r.Response != nil {
+	f.want(storage.OutcomeSettled, done)
+	if r := f.want(storage.OutcomeReplay, reserve(n)).Record; r.Response != nil {
 		f.t.Errorf("a response out of nothing: %+v", r.Response)
 	}
 }
@@ -159,7 +159,7 @@ func aDroppedBodyIsNeverRunAgain(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.dropped(n)
 	f.changesNothing(n, func() {
-		r := f.want(storage.ResponseUnavailable, reserve(n)).Record
+		r := f.want(storage.OutcomeResponseUnavailable, reserve(n)).Record
 		want := response()
 		want.Body, want.BodyDropped = nil, true
 		f.same("the response", r.Response, want)
@@ -168,7 +168,7 @@ func aDroppedBodyIsNeverRunAgain(_ *testing.T, f *fixture) {
 }
 
 func aReplayChangesNothing(_ *testing.T, f *fixture) {
-	f.inEach(settledConditions, func(f *fixture, n storage.Name, _ storage.Reserve) {
+	f.inEach(whenSettled, func(f *fixture, n storage.Name, _ storage.Reserve) {
 		f.changesNothing(n, func() {
 			c := reserve(n)
 			c.Retention, c.Lease, c.OnLapse = 90*24*long, 2*long, storage.Hold

@@ -25,13 +25,13 @@ func (l *ledger) enter(call storage.Call, a storage.Answer) string {
 		return wrong
 	}
 	switch a.Outcome {
-	case storage.Acquired:
+	case storage.OutcomeAcquired:
 		return l.acquired(call.(storage.Reserve), a)
-	case storage.Renewed:
+	case storage.OutcomeRenewed:
 		return l.renewed(a)
-	case storage.GivenBack:
+	case storage.OutcomeReleased:
 		l.leased = false
-	case storage.Settled:
+	case storage.OutcomeSettled:
 		l.leased = false
 		l.settled = a.Record
 	}
@@ -84,7 +84,7 @@ func (l *ledger) settlementStands(a storage.Answer) string {
 
 // goodUntil holds the reckoning of a lease by this process's clock against that by the store's: it must not last longer.
 func goodUntil(a storage.Answer, came time.Time) string {
-	if a.Outcome != storage.Acquired && a.Outcome != storage.Renewed {
+	if a.Outcome != storage.OutcomeAcquired && a.Outcome != storage.OutcomeRenewed {
 		return ""
 	}
 	left := a.Record.LeaseExpiresAt.Sub(a.Now)

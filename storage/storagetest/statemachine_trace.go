@@ -112,7 +112,7 @@ func (w *writer) token(t storage.Token) string {
 }
 
 // encounters counts the outcomes of a run, to show that the sequences come around.
-type encounters [storage.Absent + 1]int
+type encounters [storage.OutcomeNotFound + 1]int
 
 func (e encounters) String() string {
 	var out []string

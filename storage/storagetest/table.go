@@ -186,6 +186,9 @@ func changeEnds(t *testing.T, table cas.Table) {
 		"for ever": {time.Time{}, true},
 	} {
 		r := row(name, now)
+		if saved := save(t, table, cas.Change{Next: r, ValidBefore: c.until}); saved[0] != c.want {
+			t.Errorf("%s: got made %v, want %v", name, saved[0], c.want)
+		}
 		save(t, table, cas.Change{Next: r})
 		next := *r
 		next.Revision++

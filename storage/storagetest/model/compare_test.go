@@ -10,7 +10,7 @@ import (
 // answered is an answer as a store would give it to the first reserve of A.
 func answered() storage.Answer {
 	c := reserve('A').(storage.Reserve)
-	return storage.Answer{Outcome: storage.Acquired, Now: start, Record: &storage.Record{
+	return storage.Answer{Outcome: storage.OutcomeAcquired, Now: start, Record: &storage.Record{
 		Name: name, State: storage.InProgress, Attempt: 1, Fence: start.UnixMicro(), Token: c.Token, Holder: c.Holder, AttemptID: c.AttemptID,
 		Fingerprint: c.Fingerprint, Lease: c.Lease, Retention: c.Retention, CreatedAt: start, UpdatedAt: start,
 		LeaseExpiresAt: start.Add(c.Lease), ExpiresAt: start.Add(c.Lease + c.Retention), Version: 1,
@@ -21,7 +21,7 @@ func answered() storage.Answer {
 func TestDifferences(t *testing.T) {
 	for what, spoil := range map[string]func(*storage.Answer){
 		"":                nil,
-		"outcome":         func(a *storage.Answer) { a.Outcome = storage.Replayed },
+		"outcome":         func(a *storage.Answer) { a.Outcome = storage.OutcomeReplay },
 		"record":          func(a *storage.Answer) { a.Record = nil },
 		"name":            func(a *storage.Answer) { a.Record.Tenant = "Acme" },
 		"state":           func(a *storage.Answer) { a.Record.State = storage.Released },
@@ -65,7 +65,7 @@ func TestDifferencesOfResponses(t *testing.T) {
 		a.Record.Response = &r
 		return a
 	}
-	expect := Expectation{Outcome: storage.Acquired, Record: ViewOf(answer(storage.Response{Body: []byte{}}).Record, start)}
+	expect := Expectation{Outcome: storage.OutcomeAcquired, Record: ViewOf(answer(storage.Response{Body: []byte{}}).Record, start)}
 	if diff := expect.Differences(answer(storage.Response{Body: []byte{}, Headers: [][2]string{}, DroppedHeaders: []string{}})); diff != "" {
 		t.Errorf("empty lists differ from none:\n%s", diff)
 	}

@@ -12,12 +12,12 @@ func TestTheEndIsOver(t *testing.T) {
 	const before = -time.Microsecond
 	check(t, []row{
 		{"a lease is live just before its end", held, 10*s + before, reserve('B'),
-			"busy in_progress 1A until=10s expires=1m50s"},
+			"in_progress in_progress 1A until=10s expires=1m50s"},
 		{"a lease is over at its end", held, 10 * s, reserve('B'),
 			"acquired anew in_progress 2B until=20s expires=2m0s takeover"},
 		{"a lease to hold is live just before its end", heldTight, 10*s + before, reserve('B'),
-			"busy in_progress 1A until=10s stays hold"},
-		{"a lease to hold is over at its end", heldTight, 10 * s, reserve('B'), "held uncertain 1A until=10s stays hold"},
+			"in_progress in_progress 1A until=10s stays hold"},
+		{"a lease to hold is over at its end", heldTight, 10 * s, reserve('B'), "uncertain uncertain 1A until=10s stays hold"},
 		{"a heartbeat just before the end only extends", held, 10*s + before, heartbeat('A'),
 			"renewed in_progress 1A until=19.999999s expires=1m59.999999s"},
 		{"a heartbeat at the end does more", held, 10 * s, heartbeat('A'),
@@ -31,7 +31,7 @@ func TestTheEndIsOver(t *testing.T) {
 		{"a released record is gone at its end", givenBack, 105 * s, reserve('B', fingerprint("g")),
 			`acquired anew in_progress 1B until=1m55s expires=3m35s fingerprint="g"`},
 		{"a settled record is there just before its end", plain, 105*s + before, reserve('B'),
-			"replayed completed 1A expires=1m45s"},
+			"replay completed 1A expires=1m45s"},
 		{"a settled record is gone at its end", plain, 105 * s, reserve('B'),
 			"acquired anew in_progress 1B until=1m55s expires=3m35s"},
 		{"a held record outlives its retention", heldTight, 110 * s, lookup("f"), "found uncertain 1A until=10s stays hold"},
@@ -52,7 +52,7 @@ func TestNamesNeverMeet(t *testing.T) {
 	for _, n := range names {
 		c := reserve('A').(storage.Reserve)
 		c.Name = n
-		if e := m.Apply(c, at(0)); e.Outcome != storage.Acquired || e.Record.Name != n {
+		if e := m.Apply(c, at(0)); e.Outcome != storage.OutcomeAcquired || e.Record.Name != n {
 			t.Errorf("%q: %s", n, tell(e))
 		}
 	}

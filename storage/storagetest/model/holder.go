@@ -23,15 +23,15 @@ func (h *history) complete(c storage.Complete, now time.Time) Expectation {
 		r := h.record
 		r.updatedAt = now
 		r.settlement = &settlement{at: now, end: now.Add(cmp.Or(c.Retention, r.latest().retention)), as: c}
-		return h.changed(storage.Settled, now)
+		return h.changed(storage.OutcomeSettled, now)
 	case settled:
 		stored := h.record.settlement.as.ResultHash
 		if len(stored) > 0 && bytes.Equal(stored, c.ResultHash) { // without a hash nobody can tell that it is the same
-			return h.unchanged(storage.Settled, now)
+			return h.unchanged(storage.OutcomeSettled, now)
 		}
-		return h.unchanged(storage.AlreadyCompleted, now)
+		return h.unchanged(storage.OutcomeAlreadyCompleted, now)
 	}
-	return h.unchanged(storage.LeaseLost, now)
+	return h.unchanged(storage.OutcomeLeaseLost, now)
 }
 
 func (h *history) release(c storage.Release, now time.Time) Expectation {
@@ -45,13 +45,13 @@ func (h *history) release(c storage.Release, now time.Time) Expectation {
 			r.fingerprint = ""
 			r.checkpoint = nil
 		}
-		return h.changed(storage.GivenBack, now)
+		return h.changed(storage.OutcomeReleased, now)
 	case released:
-		return h.unchanged(storage.GivenBack, now)
+		return h.unchanged(storage.OutcomeReleased, now)
 	case settled:
-		return h.unchanged(storage.AlreadyCompleted, now)
+		return h.unchanged(storage.OutcomeAlreadyCompleted, now)
 	}
-	return h.unchanged(storage.LeaseLost, now)
+	return h.unchanged(storage.OutcomeLeaseLost, now)
 }
 
 // heartbeat extends the lease, also one that ran out. Only one that does no more than that, to a live lease, leaves the
@@ -59,7 +59,7 @@ func (h *history) release(c storage.Release, now time.Time) Expectation {
 func (h *history) heartbeat(c storage.Heartbeat, now time.Time) Expectation {
 	at := h.owned(c.Token, now)
 	if at != live && at != abandoned && at != uncertain {
-		return h.unchanged(storage.LeaseLost, now)
+		return h.unchanged(storage.OutcomeLeaseLost, now)
 	}
 	r, l := h.record, h.record.latest()
 	more := at != live // than extending a live lease
@@ -78,15 +78,15 @@ func (h *history) heartbeat(c storage.Heartbeat, now time.Time) Expectation {
 	if more {
 		r.updatedAt = now
 	}
-	return Expectation{Outcome: storage.Renewed, Record: h.view(now), NewVersion: more}
+	return Expectation{Outcome: storage.OutcomeRenewed, Record: h.view(now), NewVersion: more}
 }
 
 func (h *history) lookup(c storage.Lookup, now time.Time) Expectation {
 	switch {
 	case h.standing(now) == absent:
-		return h.unchanged(storage.Absent, now)
+		return h.unchanged(storage.OutcomeNotFound, now)
 	case c.Fingerprint != "" && !h.record.fits(c.Fingerprint):
-		return h.unchanged(storage.FingerprintMismatch, now)
+		return h.unchanged(storage.OutcomeFingerprintMismatch, now)
 	}
-	return h.unchanged(storage.Found, now)
+	return h.unchanged(storage.OutcomeFound, now)
 }

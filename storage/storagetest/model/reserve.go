@@ -21,23 +21,23 @@ func (h *history) reserve(c storage.Reserve, told Told) Expectation {
 	ofEarlier := c.AttemptID != "" && slices.Contains(r.earlierAttemptIDs(), c.AttemptID)
 	switch {
 	case !r.fits(c.Fingerprint):
-		return h.unchanged(storage.FingerprintMismatch, now)
+		return h.unchanged(storage.OutcomeFingerprintMismatch, now)
 	case inProgress && ofLatest:
 		return h.acquireAgain(told)
 	case at == live:
-		return h.unchanged(storage.Busy, now)
+		return h.unchanged(storage.OutcomeInProgress, now)
 	case at == abandoned && ofEarlier, at == released && (ofEarlier || ofLatest):
-		return h.unchanged(storage.LeaseLost, now)
+		return h.unchanged(storage.OutcomeLeaseLost, now)
 	case at == abandoned:
 		return h.acquire(c, true, now)
 	case at == uncertain:
-		return h.unchanged(storage.Held, now)
+		return h.unchanged(storage.OutcomeUncertain, now)
 	case at == released:
 		return h.acquire(c, false, now)
 	case r.settlement.as.Response != nil && r.settlement.as.Response.BodyDropped:
-		return h.unchanged(storage.ResponseUnavailable, now)
+		return h.unchanged(storage.OutcomeResponseUnavailable, now)
 	default:
-		return h.unchanged(storage.Replayed, now)
+		return h.unchanged(storage.OutcomeReplay, now)
 	}
 }
 
@@ -59,7 +59,7 @@ func (h *history) acquire(c storage.Reserve, takeover bool, now time.Time) Expec
 		hold:      c.OnLapse == storage.Hold,
 		takeover:  takeover,
 	})
-	return h.changed(storage.Acquired, now)
+	return h.changed(storage.OutcomeAcquired, now)
 }
 
 // acquireAgain answers the repeat of the reserve that made the latest acquisition. The store may move the end of its
@@ -68,11 +68,11 @@ func (h *history) acquireAgain(told Told) Expectation {
 	r, l := h.record, h.record.latest()
 	end := earlier(later(told.LeaseEnd, l.end), later(l.end, told.Now.Add(l.lease)))
 	if end.Equal(l.end) {
-		return h.unchanged(storage.Acquired, told.Now)
+		return h.unchanged(storage.OutcomeAcquired, told.Now)
 	}
 	l.end = end
 	r.updatedAt = told.Now
-	return h.changed(storage.Acquired, told.Now)
+	return h.changed(storage.OutcomeAcquired, told.Now)
 }
 
 func later(a, b time.Time) time.Time {

@@ -35,13 +35,13 @@ func TestReserve(t *testing.T) {
 			`fingerprint_mismatch completed 1A expires=1m45s resource="r" response=&{201 [] [] false []}`},
 
 		{"a live lease is busy for others", held, 1 * s, reserve('B'),
-			"busy in_progress 1A until=10s expires=1m50s"},
+			"in_progress in_progress 1A until=10s expires=1m50s"},
 		{"a live lease is busy for a reserve without an attempt id", held, 1 * s, reserve('B', attempt("")),
-			"busy in_progress 1A until=10s expires=1m50s"},
+			"in_progress in_progress 1A until=10s expires=1m50s"},
 		{"no attempt id is not the same as no attempt id", []step{{0, reserve('A', attempt(""))}}, 1 * s,
-			reserve('B', attempt("")), "busy in_progress 1A until=10s expires=1m50s"},
+			reserve('B', attempt("")), "in_progress in_progress 1A until=10s expires=1m50s"},
 		{"a live lease is busy for an earlier attempt id, too", takenOver, 12 * s, reserve('C', attempt("A")),
-			"busy in_progress 2B until=21s expires=2m1s takeover checkpoint=&{3 three}"},
+			"in_progress in_progress 2B until=21s expires=2m1s takeover checkpoint=&{3 three}"},
 
 		{"an abandoned name is taken over, with the last checkpoint", takenOver[:2], 11 * s, reserve('B'),
 			"acquired anew in_progress 2B until=21s expires=2m1s takeover checkpoint=&{3 three}"},
@@ -51,9 +51,9 @@ func TestReserve(t *testing.T) {
 			"lease_lost abandoned 2B until=21s expires=2m1s takeover checkpoint=&{3 three}"},
 		{"an uncertain name is held, also for an earlier attempt id",
 			[]step{{0, reserve('A')}, {11 * s, reserve('B', hold)}}, 22 * s, reserve('C', attempt("A")),
-			"held uncertain 2B until=21s stays hold takeover"},
+			"uncertain uncertain 2B until=21s stays hold takeover"},
 		{"an uncertain name is held", heldTight, 11 * s, reserve('B'),
-			"held uncertain 1A until=10s stays hold"},
+			"uncertain uncertain 1A until=10s stays hold"},
 
 		{"a released name is acquired again, without a takeover", givenBack, 6 * s, reserve('B'),
 			`acquired anew in_progress 2B until=16s expires=1m56s error="busy"`},
@@ -71,9 +71,9 @@ func TestReserve(t *testing.T) {
 			`lease_lost released 1A expires=1m45s fingerprint=""`},
 
 		{"a settled name is replayed, also to the attempt id that settled it", done, 6 * s, reserve('A'),
-			`replayed completed 1A expires=1m45s resource="r" response=&{201 [] [] false []}`},
+			`replay completed 1A expires=1m45s resource="r" response=&{201 [] [] false []}`},
 		{"a name settled without a response is replayed without one", plain, 6 * s, reserve('B'),
-			"replayed completed 1A expires=1m45s"},
+			"replay completed 1A expires=1m45s"},
 		{"a settled name whose body was dropped is unavailable", dropped, 6 * s, reserve('B'),
 			"response_unavailable failed 1A expires=1m45s response=&{502 [] [] true []}"},
 	})
@@ -124,14 +124,14 @@ func TestKeptAttemptIDs(t *testing.T) {
 		m.Apply(c, at(time.Duration(i)*s))
 		m.Apply(release(letter, ""), at(time.Duration(i)*s))
 	}
-	for id, want := range map[string]storage.Outcome{"F": storage.LeaseLost, "E": storage.LeaseLost, "D": storage.LeaseLost,
-		"C": storage.LeaseLost, "B": storage.LeaseLost} {
+	for id, want := range map[string]storage.Outcome{"F": storage.OutcomeLeaseLost, "E": storage.OutcomeLeaseLost, "D": storage.OutcomeLeaseLost,
+		"C": storage.OutcomeLeaseLost, "B": storage.OutcomeLeaseLost} {
 		if got := m.Apply(reserve('Z', attempt(id)), at(50*s)).Outcome; got != want {
 			t.Errorf("attempt id %s: %v, want %v", id, got, want)
 		}
 	}
 	e := m.Apply(reserve('Z', attempt("A")), at(50*s))
-	if e.Outcome != storage.Acquired || e.Record.Attempt != 8 {
+	if e.Outcome != storage.OutcomeAcquired || e.Record.Attempt != 8 {
 		t.Errorf("the attempt id that is too old to be kept: %s", tell(e))
 	}
 }
