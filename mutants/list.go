@@ -24,16 +24,17 @@ var mutants = []mutant{
 	{"record: not over at its very end", "storage/record.go", "return ok && !now.Before(at)", "return ok && now.After(at)", rules},
 	{"record: held ones expire too", "storage/record.go", "if r.State == InProgress && r.OnLapse == Hold {\n		return time.Time{}, false", "if false {\n		return time.Time{}, false", rules},
 	{"retention: counted from the lease's end after a settlement", "storage/life/holder.go", "	endsAt(next, now.Add(next.Retention))\n	return next\n}\n\nfunc release", "	endsAt(next, r.LeaseExpiresAt.Add(next.Retention))\n	return next\n}\n\nfunc release", rules},
-	{"lease: a heartbeat may shorten it", "storage/life/holder.go", "end.After(r.LeaseExpiresAt) {", "!end.IsZero() {", rules},
+	{"lease: a heartbeat may shorten it", "storage/life/holder.go", `later := end.After(r.LeaseExpiresAt)`, `later := !end.IsZero()`, rules},
 	{"sweep hour: rounded down", "storage/record.go", "	if us%hour > 0 {\n		h++\n	}\n", "", rules},
 	{"postgres: end of the record not checked", "storage/postgres/statements.go", " AND now() < c.valid_before", " AND c.valid_before IS NOT NULL", postgres},
 	{"sqlite: end of the record not checked", "storage/sqlite/save.go", "if !c.ValidBefore.IsZero() && !now.Before(c.ValidBefore) {", "if !c.ValidBefore.IsZero() && now.IsZero() {", sqlite},
-	{"loop: changes are valid for ever", "storage/cas/cas.go", "change.ValidBefore, _ = row.Expires()", "_, _ = row.Expires()", loop},
+	{"loop: changes outlive the record", "storage/cas/cas.go", `			change.ValidBefore = end`, `			_ = end`, loop},
+	{"loop: a decision may be old when it is written", "storage/cas/cas.go", `ValidBefore: now.Add(decisionLife)`, `ValidBefore: now.Add(1000 * decisionLife)`, loop},
 	{"reserve: half a lease is not asked for", "service/reserve.go", "return time.Until(a.GoodUntil) >= a.Record.Lease/2", "return time.Until(a.GoodUntil) >= a.Record.Lease*-1000", service},
 
 	// Acquisitions.
-	{"fence: not raised", "storage/life/reserve.go", "r.Fence = max(r.Fence+1, now.UnixMicro())", "r.Fence = max(r.Fence, now.UnixMicro()-now.UnixMicro()%60_000_000)", rules},
-	{"fence: the old one is forgotten", "storage/life/reserve.go", "r.Fence = max(r.Fence+1, now.UnixMicro())", "r.Fence = now.UnixMicro()", rules},
+	{"fence: not raised", "storage/life/reserve.go", `next.Fence = max(r.Fence+1, now.UnixMicro())`, `next.Fence = max(r.Fence, now.UnixMicro()-now.UnixMicro()%60_000_000)`, rules},
+	{"fence: the old one is forgotten", "storage/life/reserve.go", `next.Fence = max(r.Fence+1, now.UnixMicro())`, `next.Fence = now.UnixMicro()`, rules},
 	{"reserve: fingerprint only compared once it is settled", "storage/life/reserve.go", "case !fits(present, c.Fingerprint):", "case present.State.Settled() && !fits(present, c.Fingerprint):", rules},
 	{"reserve: fingerprint not compared on a takeover", "storage/life/reserve.go", "case !fits(present, c.Fingerprint):", "case state != storage.Abandoned && !fits(present, c.Fingerprint):", rules},
 	{"reserve: attempt_id ignored after a lapse", "storage/life/reserve.go", "case present.State == storage.InProgress && repeatsLatest(present, c):", "case state == storage.InProgress && repeatsLatest(present, c):", rules},
@@ -43,7 +44,8 @@ var mutants = []mutant{
 	{"reserve: an uncertain record is taken over", "storage/life/reserve.go", "	case state == storage.Uncertain:\n		return storage.OutcomeUncertain, nil\n	case state == storage.Abandoned, ", "	case state == storage.Uncertain, state == storage.Abandoned, ", rules},
 	{"reserve: takeover not marked", "storage/life/reserve.go", "next.Takeover = takeover", "next.Takeover = false", rules},
 	{"reserve: a dropped body is replayed as none", "storage/life/reserve.go", "case present.Response != nil && present.Response.BodyDropped:", "case false:", rules},
-	{"reserve: an expired row keeps its old response", "storage/life/reserve.go", "next.Fence, next.Revision = stored.Fence, stored.Revision", "*next = *stored\n		next.Attempt = 0", rules},
+	{"reserve: an expired row keeps its old response", "storage/life/reserve.go", `blank.Fence, blank.Revision = stored.Fence, stored.Revision`, `*blank = *stored
+		blank.Attempt = 0`, rules},
 
 	// Settlements.
 	{"complete: settled hash ignored", "storage/life/holder.go", "r.State.Settled() && r.ResultHash != nil && bytes.Equal(r.ResultHash, c.ResultHash):", "r.State.Settled() && (r.ResultHash != nil || bytes.Equal(nil, nil)):", rules},
@@ -51,9 +53,9 @@ var mutants = []mutant{
 	{"result hash: the body is left out", "service/response.go", "		number(1)\n		part(r.Body)\n", "		number(1)\n", service},
 	{"result hash: the lines are left out", "service/response.go", "		part([]byte(line[1]))\n", "", service},
 	{"heartbeat: a lower checkpoint is taken", "storage/life/holder.go", "c.Checkpoint.Seq > r.Checkpoint.Seq", "c.Checkpoint.Seq != r.Checkpoint.Seq", rules},
-	{"heartbeat: hold is taken back", "storage/life/holder.go", "	if c.Hold && r.OnLapse != storage.Hold {\n		next.OnLapse, seen = storage.Hold, true\n	}", "	if c.Hold != (r.OnLapse == storage.Hold) {\n		next.OnLapse, seen = storage.Hold-r.OnLapse, true\n	}", rules},
+	{"heartbeat: hold is taken back", "storage/life/holder.go", "	if holds {\n		next.OnLapse = storage.Hold\n	}", "	next.OnLapse = storage.Retry\n	if c.Hold {\n		next.OnLapse = storage.Hold\n	}", rules},
 	{"release: forget forgets nothing", "storage/life/holder.go", "if c.Forget {", "if false {", rules},
-	{"version: a checkpoint does not change it", "storage/life/holder.go", "next.Checkpoint, seen = c.Checkpoint, true", "next.Checkpoint = c.Checkpoint", rules},
+	{"version: a checkpoint does not change it", "storage/life/holder.go", `changed(r, now, progress || holds || revived)`, `changed(r, now, holds || revived)`, rules},
 
 	// Groups, and rivals in between.
 	{"loop: groups are not sorted", "storage/cas/cas.go", "	slices.SortFunc(turns, func(x, y turn) int { return x.name.Compare(y.name) })\n", "	slices.Reverse(turns)\n", loop},
@@ -64,7 +66,7 @@ var mutants = []mutant{
 	{"postgres: the revision is no guard", "storage/postgres/statements.go", "k.revision = c.prev_revision", "c.prev_revision IS NOT NULL", postgres},
 	{"postgres: tenant left out", "storage/postgres/statements.go", "`k.tenant = c.tenant AND ", "`c.tenant IS NOT NULL AND ", postgres},
 	{"postgres: subject left out", "storage/postgres/statements.go", "k.subject = c.subject AND ", "c.subject IS NOT NULL AND ", postgres},
-	{"postgres: a lost answer is called an outage", "storage/postgres/errors.go", "return fmt.Errorf(\"%w: %w\", storage.ErrOutcomeUnknown, err)", "return unavailable(err)", postgres},
+	{"postgres: a lost answer is called an outage", "storage/postgres/errors.go", "	case !ok:\n		return fmt.Errorf(\"%w: %w\", storage.ErrOutcomeUnknown, err)", "	case !ok:\n		return unavailable(err)", postgres},
 	{"postgres: a write ends with its caller", "storage/postgres/save.go", "context.WithTimeout(context.WithoutCancel(ctx), s.writeTimeout)", "context.WithTimeout(ctx, s.writeTimeout)", postgres},
 	{"postgres: synchronous_commit off is served", "storage/postgres/ready.go", "case commit != \"off\":", "case commit != \"never\":", postgres},
 	{"sqlite: the token is no guard", "storage/sqlite/statements.go", "AND token = ? AND revision = ?", "AND ? IS NOT NULL AND revision = ?", sqlite},

@@ -80,7 +80,7 @@ func TestPrintedLinesWork(t *testing.T) {
 	s := serve(t, nil, "--data-dir", filepath.Join(dir, "reprise-data"))
 	printed := indented(s.stdout.String())
 	out := paste(t, dir, printed)
-	for _, want := range []string{`"outcome":"acquired"`, `"state":"completed"`, `"outcome":"replay"`, `"response":{"status":201,"body":"{\"id\":1}"`} {
+	for _, want := range []string{`"state":"completed"`, "} 200\n", `"outcome":"replay"`, `"response":{"status":201,"body":"{\"id\":1}"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the printed lines lack %s:\n%s", want, out)
 		}
@@ -90,9 +90,8 @@ func TestPrintedLinesWork(t *testing.T) {
 	if first != asPrinted {
 		t.Errorf("README shows\n%s\nand serve prints\n%s", first, asPrinted)
 	}
-	setUp := strings.Join(strings.Split(printed, "\n")[:2], "\n")
-	out = paste(t, dir, setUp+"\n"+second)
-	for _, want := range []string{`"code":"fingerprint_mismatch"`, `"outcome":"acquired"`, `"code":"in_progress"`, `"state":"in_progress"`} {
+	out = paste(t, dir, printed+"\n"+second)
+	for _, want := range []string{`"code":"fingerprint_mismatch"`, "} 422\n", `"outcome":"acquired"`, `"code":"in_progress"`, `"state":"in_progress"`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the lines of README lack %s:\n%s", want, out)
 		}

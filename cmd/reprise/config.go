@@ -61,6 +61,14 @@ func (c config) sqliteFile() string {
 	return strings.TrimPrefix(c.databaseURL, "sqlite:")
 }
 
+// makeDataDir makes the folder for what the embedded default keeps, for its owner alone.
+func (c config) makeDataDir() error {
+	if c.databaseURL != "" {
+		return nil
+	}
+	return os.MkdirAll(c.dataDir, 0o700)
+}
+
 // hasKey tells whether something was configured that tokens are verified with.
 func (c authConfig) hasKey() bool { return c.hs256Secret != "" || c.publicKeyFile != "" }
 

@@ -76,8 +76,8 @@ func TestConfigPrint(t *testing.T) {
 		t.Errorf("read again it differs:\n%s\n%s%s", first.stdout, again.stdout, again.stderr)
 	}
 	for _, s := range settings {
-		if !strings.Contains(first.stdout, s.env) {
-			t.Errorf("%s is not listed", s.env)
+		if !strings.Contains(first.stdout, s.env()) {
+			t.Errorf("%s is not listed", s.env())
 		}
 	}
 }

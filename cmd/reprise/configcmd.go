@@ -55,7 +55,7 @@ func (c config) yaml() string {
 		case s.secret:
 			line = fmt.Sprintf("# %s: (set, not shown)", name)
 		}
-		fmt.Fprintf(&b, "%s%s # %s; %s\n", indent, line, s.usage, s.env)
+		fmt.Fprintf(&b, "%s%s # %s; %s\n", indent, line, s.usage, s.env())
 	}
 	return b.String()
 }

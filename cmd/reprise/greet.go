@@ -12,11 +12,14 @@ Reprise serves on http://%[1]s with a development secret in %[2]s.
 In another terminal, make a token, reserve a key, complete it with a response, and reserve it again:
 
   TOKEN=$(%[3]s token --tenant demo%[4]s)
-  call() { curl -s "http://%[1]s/v1/keys/$1" -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d "$2"; echo; }
-  call reserve '{"operation":"POST /v1/orders","key":"order-1","fingerprint":"amount=100"}' | tee reserved.json
-  LEASE=$(sed 's/.*"lease":{"token":"\([0-9a-f]*\)".*/\1/' reserved.json)
-  call complete '{"operation":"POST /v1/orders","key":"order-1","lease_token":"'$LEASE'","response":{"status":201,"body":"{\"id\":1}"}}'
-  call reserve '{"operation":"POST /v1/orders","key":"order-1","fingerprint":"amount=100"}'
+  call() { curl -s -w ' %%{http_code}\n' "http://%[1]s/v1/keys/$1" -H "Authorization: Bearer $TOKEN" \
+    -H 'Content-Type: application/json' -d "$2"; }
+  KEY=order-$(date +%%s)
+  RESERVED=$(call reserve '{"operation":"POST /v1/orders","key":"'$KEY'","fingerprint":"amount=100"}')
+  LEASE=$(echo "$RESERVED" | sed -n 's/.*"lease":{"token":"\([0-9a-f]*\)".*/\1/p')
+  call complete '{"operation":"POST /v1/orders","key":"'$KEY'","lease_token":"'$LEASE'",
+    "response":{"status":201,"body":"{\"id\":1}"}}'
+  call reserve '{"operation":"POST /v1/orders","key":"'$KEY'","fingerprint":"amount=100"}'
 
 The last answer has "outcome":"replay" and the response that you completed with.
 

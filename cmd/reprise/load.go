@@ -30,14 +30,14 @@ type layer struct {
 func addFlags(flags *pflag.FlagSet) {
 	defaults := defaultConfig()
 	for _, s := range settings {
-		if s.flag == "" {
+		if s.noFlag {
 			continue
 		}
-		usage := fmt.Sprintf("%s (%s)", s.usage, s.env)
+		usage := fmt.Sprintf("%s (%s)", s.usage, s.env())
 		if d := s.get(defaults); d != "" {
 			usage += fmt.Sprintf(" (default %s)", d)
 		}
-		flags.String(s.flag, "", usage)
+		flags.String(s.flag(), "", usage)
 	}
 }
 
@@ -53,9 +53,7 @@ func (p *program) loadWith(cmd *cobra.Command, validate func(config) error) (con
 	for _, l := range layers {
 		errs = append(errs, l.apply(&c))
 	}
-	if errors.Join(errs...) == nil {
-		errs = append(errs, validate(c))
-	}
+	errs = append(errs, validate(c))
 	if err := errors.Join(errs...); err != nil {
 		return c, usageError{fmt.Errorf("the configuration has mistakes:\n  %s", strings.ReplaceAll(err.Error(), "\n", "\n  "))}
 	}
@@ -113,7 +111,7 @@ func envLayer(env map[string]string) (layer, error) {
 	var errs []error
 	values := map[string]any{}
 	for name, value := range env {
-		i := slices.IndexFunc(settings, func(s setting) bool { return s.env == name })
+		i := slices.IndexFunc(settings, func(s setting) bool { return s.env() == name })
 		switch {
 		case i >= 0:
 			values[settings[i].key] = value
@@ -121,17 +119,17 @@ func envLayer(env map[string]string) (layer, error) {
 			errs = append(errs, fmt.Errorf("%s: there is no such setting; see: reprise config print", name))
 		}
 	}
-	return layer{values: fromMap(values), name: func(s setting) string { return s.env }}, errors.Join(errs...)
+	return layer{values: fromMap(values), name: func(s setting) string { return s.env() }}, errors.Join(errs...)
 }
 
 func flagLayer(flags *pflag.FlagSet) layer {
 	values := map[string]any{}
 	for _, s := range settings {
-		if s.flag != "" && flags.Changed(s.flag) {
-			values[s.key], _ = flags.GetString(s.flag)
+		if !s.noFlag && flags.Changed(s.flag()) {
+			values[s.key], _ = flags.GetString(s.flag())
 		}
 	}
-	return layer{values: fromMap(values), name: func(s setting) string { return "--" + s.flag }}
+	return layer{values: fromMap(values), name: func(s setting) string { return "--" + s.flag() }}
 }
 
 func fromMap(values map[string]any) *koanf.Koanf {

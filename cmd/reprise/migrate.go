@@ -64,6 +64,9 @@ func migrator(c config) (*goose.Provider, error) {
 	if c.usesPostgres() {
 		return postgres.Migrator(c.databaseURL)
 	}
+	if err := c.makeDataDir(); err != nil {
+		return nil, err
+	}
 	return sqlite.Migrator(c.sqliteFile())
 }
 

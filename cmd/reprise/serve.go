@@ -41,11 +41,11 @@ func (p *program) serveCommand() *cobra.Command {
 // serve runs the service until ctx ends.
 func (p *program) serve(ctx context.Context, c config) (err error) {
 	log := p.logger()
-	verifying, err := p.verifying(c)
+	tokens, err := p.tokenConfig(c)
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewVerifier(verifying)
+	verifier, err := auth.NewVerifier(tokens)
 	if err != nil {
 		return err
 	}
@@ -103,8 +103,8 @@ func (c config) storeName() string {
 	return "sqlite:" + c.sqliteFile()
 }
 
-// verifying gives what tokens are verified with: what was configured or, on the embedded store, the development secret.
-func (p *program) verifying(c config) (auth.Config, error) {
+// tokenConfig gives what tokens are verified with: what was configured or, on the embedded store, the development secret.
+func (p *program) tokenConfig(c config) (auth.Config, error) {
 	if c.auth.hasKey() {
 		return c.auth.verifierConfig()
 	}

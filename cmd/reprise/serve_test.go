@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -135,6 +136,15 @@ func write(t *testing.T, w io.Writer, s string) {
 	}
 }
 
+// Ensure that a misspelt path is not served as an empty store.
+func TestServeOnAMissingFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "mising", "x.db")
+	o := runProgram(t, []string{secretVar}, "serve", "--listen", "127.0.0.1:0", "--database-url", "sqlite:"+missing)
+	if o.code != exitFailure || !strings.Contains(o.stderr, missing) {
+		t.Errorf("got %d %s, want a failure that names the file", o.code, o.stderr)
+	}
+}
+
 // Ensure that an address that is taken is named, with the way out.
 func TestServeOnATakenAddress(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -148,12 +158,13 @@ func TestServeOnATakenAddress(t *testing.T) {
 	}
 }
 
-// Ensure that serve refuses a Postgres without tables, and one that acknowledges what it has not written, and says how
-// to mend each.
+// Ensure that serve refuses a Postgres that only a person can mend: without tables, one that acknowledges what it has not
+// written, and one that refuses the login; and that it says how to mend each.
 func TestServeRefusesAnUnfitPostgres(t *testing.T) {
 	url := pgtest.URL(t)
 	for name, c := range map[string]struct{ url, want string }{
 		"no tables":              {url, "reprise migrate up"},
+		"no such role":           {regexp.MustCompile(`//[^@]*@`).ReplaceAllString(url, "//nobody:x@"), "refuses the login"},
 		"synchronous_commit off": {url + "&synchronous_commit=off", "take it out of the database URL"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,18 +12,22 @@ import (
 )
 
 func openSQLite(ctx context.Context, c config) (storage.Store, error) {
+	if err := c.makeDataDir(); err != nil {
+		return nil, err
+	}
 	return sqlite.Open(ctx, c.sqliteFile())
 }
 
-// openPostgres opens the pool and looks at the database. A schema that does not fit stops the start; a database that
-// does not answer does not, because it may be on its way up: until then the service is alive and not ready.
+// openPostgres opens the pool and looks at the database. What only a person can mend stops the start: a login that is
+// refused, a schema that does not fit. A database that does not answer does not stop it, because it may be on its way up:
+// until then the service is alive and not ready.
 func openPostgres(ctx context.Context, c config, log *slog.Logger) (storage.Store, error) {
 	store, err := postgres.Open(ctx, c.databaseURL, postgres.Options{MaxConns: int32(c.poolSize)})
 	if err != nil {
 		return nil, usageError{fmt.Errorf("database_url: %w", err)}
 	}
 	switch err := store.Ready(ctx); {
-	case errors.Is(err, postgres.ErrSchema), errors.Is(err, postgres.ErrUnsafe):
+	case errors.Is(err, postgres.ErrSchema), errors.Is(err, postgres.ErrUnsafe), errors.Is(err, postgres.ErrRefused):
 		return nil, errors.Join(err, store.Close())
 	case err != nil:
 		log.Warn("the database does not serve yet: not ready until it does", "err", err)

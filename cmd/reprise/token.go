@@ -44,7 +44,7 @@ func (p *program) sign(c config, tenant, scope string, ttl time.Duration) (strin
 	if c.auth.publicKeyFile != "" {
 		return "", usageError{errors.New("token: the service verifies with a public key; have the owner of the private key make the token")}
 	}
-	signing, err := p.verifying(c)
+	signing, err := p.tokenConfig(c)
 	if err != nil {
 		return "", err
 	}

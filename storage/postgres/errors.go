@@ -11,7 +11,17 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/column"
 )
 
-func unavailable(err error) error { return fmt.Errorf("%w: %w", storage.ErrUnavailable, err) }
+// ErrRefused says that the database refuses the login: a wrong role, password or database name. It comes with
+// storage.ErrUnavailable.
+var ErrRefused = errors.New("the database refuses the login")
+
+func unavailable(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000") { // invalid authorization, invalid catalog name
+		return fmt.Errorf("%w: %w: %w", storage.ErrUnavailable, ErrRefused, err)
+	}
+	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+}
 
 // unreadable tells that a row came that was never written so: that row is to blame, and not the connection.
 func unreadable(err error) bool { return errors.Is(err, column.ErrUnreadable) }

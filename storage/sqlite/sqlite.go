@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -45,8 +44,8 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open opens or makes the file, with its folder (0700) and the tables it lacks. path is a file's path; a database in
-// memory is refused, because it keeps no promise.
+// Open opens or makes the file, with the tables it lacks; its folder must be there, so that a misspelt path is not served
+// as an empty store. A database in memory is refused, because it keeps no promise.
 func Open(ctx context.Context, path string) (*Store, error) {
 	if path == "" || path == ":memory:" {
 		return nil, fmt.Errorf("SQLite needs a file, not %q: a database in memory forgets what was acknowledged", path)
@@ -63,9 +62,6 @@ func Open(ctx context.Context, path string) (*Store, error) {
 
 // createFile makes an empty file that only its owner may read: it will hold other people's responses.
 func createFile(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("making the folder of the database: %w", err)
-	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("making the database file: %w", err)

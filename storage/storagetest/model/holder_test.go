@@ -127,8 +127,8 @@ func TestHeartbeat(t *testing.T) {
 // Ensures that each row of the contract about lookup is what the model says.
 func TestLookup(t *testing.T) {
 	check(t, []row{
-		{"what was never made is absent", never, 0, lookup("f"), "absent nothing"},
-		{"what expired is absent", givenBack, 105 * s, lookup("g"), "absent nothing"},
+		{"what was never made is absent", never, 0, lookup("f"), "not_found nothing"},
+		{"what expired is absent", givenBack, 105 * s, lookup("g"), "not_found nothing"},
 		{"a record is found", held, 5 * s, lookup(""), "found in_progress 1A until=10s expires=1m50s"},
 		{"a record is found by its fingerprint", held, 5 * s, lookup("f"), "found in_progress 1A until=10s expires=1m50s"},
 		{"a record with another fingerprint is a mismatch", held, 5 * s, lookup("g"),
