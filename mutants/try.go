@@ -37,6 +37,9 @@ func (m mutant) try(ctx context.Context) (noticed string, err error) {
 		return "", fmt.Errorf("it does not build: %w\n%s", err, out)
 	}
 	for _, pkg := range m.tests {
+		if out, err := goCommand(ctx, "test", "-overlay", overlay, "-run", "^$", pkg); err != nil {
+			return "", fmt.Errorf("its tests do not build: %w\n%s", err, out)
+		}
 		out, err := goTest(ctx, pkg, "-overlay", overlay)
 		if ctx.Err() != nil {
 			return "", ctx.Err()

@@ -38,3 +38,25 @@ func TestFourEarlierAttemptsAreKnown(t *testing.T) {
 		}
 	}
 }
+
+// Ensure that the fence rises with every acquisition: within one microsecond, with a clock that is set back, and over the
+// end of a record.
+func TestFenceRisesWhateverTheClockSays(t *testing.T) {
+	now := time.UnixMicro(1_800_000_000_000_000)
+	var row *storage.Record
+	for i, at := range []time.Time{now, now, now.Add(-time.Hour), now.Add(time.Hour), now.Add(time.Hour)} {
+		token := storage.Token{byte(i + 1)}
+		_, next := life.Decide(row, storage.Reserve{Name: name, Fingerprint: "f", Token: token, Lease: time.Second, Retention: time.Second}, at)
+		if want := max(at.UnixMicro(), fenceOf(row)+1); fenceOf(next) != want {
+			t.Errorf("acquisition %d: got fence %d, want %d", i+1, fenceOf(next), want)
+		}
+		_, row = life.Decide(next, storage.Release{Name: name, Token: token}, at)
+	}
+}
+
+func fenceOf(r *storage.Record) int64 {
+	if r == nil {
+		return 0
+	}
+	return r.Fence
+}
