@@ -72,7 +72,7 @@ func TestImports(t *testing.T) {
 		}
 		for library, rooms := range outside {
 			if (path == library || strings.HasPrefix(path, strings.TrimSuffix(library, "/")+"/")) && !slices.Contains(rooms, folder) {
-				t.Errorf("%s imports %s, which belongs into %v", folder, path, rooms)
+				t.Errorf("%s imports %s, which belongs in %v", folder, path, rooms)
 			}
 		}
 	})

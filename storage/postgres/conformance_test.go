@@ -13,6 +13,7 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
 )
 
+// Ensure that PostgreSQL keeps every promise of storage.Store.
 func TestConformance(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storage.Store { return open(t, migrated(t), patient) })
 }

@@ -86,6 +86,7 @@ func serves(t *testing.T, address string) {
 	apply(t, s, storage.OutcomeAcquired, reserve(storage.NewToken().String()))
 }
 
+// Ensure that serve can say what the database promises of an acknowledged call.
 func TestDurabilityIsReported(t *testing.T) {
 	d, err := open(t, with(t, migrated(t), "synchronous_commit", "local"), postgres.Options{}).Durability(t.Context())
 	if err != nil || d.SynchronousCommit != "local" || d.Fsync == "" || d.FullPageWrites == "" {

@@ -14,6 +14,7 @@ import (
 
 const shortly = 300 * time.Millisecond // a limit for what is known to wait in vain
 
+// Ensure that a database without the tables is not ready, and that the error says how to make them.
 func TestReadyAsksForTheTables(t *testing.T) {
 	address := pgtest.URL(t)
 	s := open(t, address, postgres.Options{})
@@ -33,6 +34,7 @@ func TestReadyAsksForTheTables(t *testing.T) {
 	}
 }
 
+// Ensure that a database that is read-only is not ready.
 func TestReadyAsksForADatabaseThatTakesWrites(t *testing.T) {
 	s := open(t, with(t, migrated(t), "default_transaction_read_only", "on"), postgres.Options{})
 	if err := s.Ready(t.Context()); !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "read-only") {

@@ -9,6 +9,7 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/storagetest"
 )
 
+// Ensure that SQLite keeps every promise of storage.Store.
 func TestConformance(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storage.Store { return openAt(t, filepath.Join(t.TempDir(), "reprise.db")) })
 }

@@ -52,6 +52,7 @@ func TestAConnectionThatDoesNotFlushIsRefused(t *testing.T) {
 	}
 }
 
+// Ensure that a database in memory, which keeps no promise, is refused.
 func TestADatabaseInMemoryIsRefused(t *testing.T) {
 	for _, path := range []string{"", ":memory:"} {
 		s, err := sqlite.Open(t.Context(), path)
@@ -78,6 +79,7 @@ func TestOnlyTheOwnerMayReadTheFiles(t *testing.T) {
 	}
 }
 
+// Ensure that what was stored is there when the file is opened again.
 func TestReopeningKeepsTheData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reprise.db")
 	s := openAt(t, path)
