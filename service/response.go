@@ -52,12 +52,16 @@ var neverKept = []string{"set-cookie", "set-cookie2", "authorization", "connecti
 func keptHeaders(lines [][2]string, mostLines, mostBytes int) (kept [][2]string, dropped []string) {
 	hopByHop := connectionOptions(lines)
 	for _, line := range lines {
-		name, value := strings.ToLower(line[0]), line[1]
-		if slices.Contains(neverKept, name) || strings.HasPrefix(name, "proxy-") || slices.Contains(hopByHop, name) {
+		name, value := line[0], line[1]
+		if !isFieldName(name) || !isFieldValue(value) {
+			dropped = withDropped(dropped, name)
 			continue
 		}
-		if !isFieldName(name) || !isFieldValue(value) || len(kept) == mostLines || len(name)+len(value) > mostBytes {
-			dropped = withDropped(dropped, line[0])
+		if lower := strings.ToLower(name); slices.Contains(neverKept, lower) || strings.HasPrefix(lower, "proxy-") || hopByHop[lower] {
+			continue
+		}
+		if len(kept) == mostLines || len(name)+len(value) > mostBytes {
+			dropped = withDropped(dropped, name)
 			continue
 		}
 		mostBytes -= len(name) + len(value)
@@ -66,12 +70,13 @@ func keptHeaders(lines [][2]string, mostLines, mostBytes int) (kept [][2]string,
 	return kept, dropped
 }
 
-// connectionOptions are the fields that a Connection line makes hop-by-hop.
-func connectionOptions(lines [][2]string) (names []string) {
+// connectionOptions are the fields that a Connection line makes hop-by-hop, in lower case.
+func connectionOptions(lines [][2]string) map[string]bool {
+	names := map[string]bool{}
 	for _, line := range lines {
 		if strings.EqualFold(line[0], "connection") {
-			for _, option := range strings.Split(line[1], ",") {
-				names = append(names, strings.ToLower(strings.TrimSpace(option)))
+			for option := range strings.SplitSeq(line[1], ",") {
+				names[strings.ToLower(strings.TrimSpace(option))] = true
 			}
 		}
 	}

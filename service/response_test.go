@@ -32,17 +32,18 @@ func TestWhichHeaderLinesAreDropped(t *testing.T) {
 		line  [2]string
 		named string
 	}{
-		"line feed":           {[2]string{"X", "a\nSet-Cookie: b"}, "X"},
-		"carriage return":     {[2]string{"X", "a\r"}, "X"},
-		"NUL":                 {[2]string{"X", "\x00"}, "X"},
-		"delete":              {[2]string{"X", "\x7f"}, "X"},
-		"bytes that are none": {[2]string{"X", "\xff"}, "X"},
-		"no name":             {[2]string{"", "1"}, "(not a field name)"},
-		"a name with a colon": {[2]string{"a:b", "1"}, "(not a field name)"},
-		"a name with a space": {[2]string{"a b", "1"}, "(not a field name)"},
-		"a name beyond ASCII": {[2]string{"é", "1"}, "(not a field name)"},
-		"too large":           {[2]string{"Large", strings.Repeat("x", 200)}, "Large"},
-		"a very long name":    {[2]string{strings.Repeat("x", 300), "1"}, "(not a field name)"},
+		"line feed":                          {[2]string{"X", "a\nSet-Cookie: b"}, "X"},
+		"carriage return":                    {[2]string{"X", "a\r"}, "X"},
+		"NUL":                                {[2]string{"X", "\x00"}, "X"},
+		"delete":                             {[2]string{"X", "\x7f"}, "X"},
+		"bytes that are none":                {[2]string{"X", "\xff"}, "X"},
+		"no name":                            {[2]string{"", "1"}, "(not a field name)"},
+		"a name with a colon":                {[2]string{"a:b", "1"}, "(not a field name)"},
+		"a name with a space":                {[2]string{"a b", "1"}, "(not a field name)"},
+		"a name beyond ASCII":                {[2]string{"é", "1"}, "(not a field name)"},
+		"a name that lower case makes ASCII": {[2]string{"X-To\u212Aen", "1"}, "(not a field name)"},
+		"too large":                          {[2]string{"Large", strings.Repeat("x", 200)}, "Large"},
+		"a very long name":                   {[2]string{strings.Repeat("x", 300), "1"}, "(not a field name)"},
 	} {
 		kept, dropped := keptHeaders([][2]string{c.line, fits}, 64, 100)
 		if !slices.Equal(kept, [][2]string{fits}) || !slices.Equal(dropped, []string{c.named}) {

@@ -86,7 +86,10 @@ func (c config) validate() error {
 }
 
 func (c config) validateStore() error {
-	if c.databaseURL != "" && !c.usesPostgres() && c.sqliteFile() == c.databaseURL {
+	switch {
+	case strings.HasPrefix(c.databaseURL, "sqlite://"):
+		return errors.New("database_url: a file is written without slashes before it: sqlite:FILE, such as sqlite:/var/lib/reprise.db")
+	case c.databaseURL != "" && !c.usesPostgres() && c.sqliteFile() == c.databaseURL:
 		return errors.New("database_url: must be sqlite:FILE or postgres://…")
 	}
 	return nil

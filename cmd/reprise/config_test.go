@@ -35,6 +35,9 @@ func TestConfigurationThatDoesNotFitTogether(t *testing.T) {
 	}{
 		"no port":                       {[]string{"REPRISE_LISTEN=localhost"}, "listen: \"localhost\" is not HOST:PORT"},
 		"unknown database":              {[]string{"REPRISE_DATABASE_URL=mysql://x"}, "database_url: must be sqlite:FILE or postgres://"},
+		"slashes before a file":         {[]string{"REPRISE_DATABASE_URL=sqlite:///x.db"}, "sqlite:FILE"},
+		"an empty name of a file":       {[]string{"REPRISE_CONFIG="}, "REPRISE_CONFIG: is empty"},
+		"a port that is no setting":     {[]string{"REPRISE_PORT=8080"}, "REPRISE_PORT: there is no such setting"},
 		"postgres without a key":        {[]string{"REPRISE_DATABASE_URL=postgres://h/d"}, "REPRISE_AUTH_HS256_SECRET"},
 		"a short secret":                {[]string{"REPRISE_AUTH_HS256_SECRET=short"}, "shorter than 32 bytes"},
 		"no such key file":              {[]string{"REPRISE_AUTH_PUBLIC_KEY_FILE=" + missing}, missing},
@@ -84,7 +87,9 @@ func TestConfigPrint(t *testing.T) {
 
 // Ensure that the variables which Kubernetes gives a pod beside a service called reprise are no mistakes.
 func TestVariablesOfKubernetes(t *testing.T) {
-	env := []string{"REPRISE_SERVICE_HOST=10.0.0.1", "REPRISE_SERVICE_PORT=8080", "REPRISE_PORT=tcp://10.0.0.1:8080", "REPRISE_PORT_8080_TCP_ADDR=10.0.0.1"}
+	env := []string{"REPRISE_SERVICE_HOST=10.0.0.1", "REPRISE_SERVICE_PORT=8080", "REPRISE_PORT=tcp://10.0.0.1:8080",
+		"REPRISE_PORT_8080_TCP=tcp://10.0.0.1:8080", "REPRISE_PORT_8080_TCP_ADDR=10.0.0.1", "REPRISE_PORT_8080_TCP_PROTO=tcp",
+		"REPRISE_POSTGRES_SERVICE_HOST=10.0.0.2", "REPRISE_POSTGRES_SERVICE_PORT_PG=5432", "REPRISE_POSTGRES_PORT=tcp://10.0.0.2:5432"}
 	if o := runProgram(t, env, "config", "print"); o.code != exitOK {
 		t.Errorf("got %d %s", o.code, o.stderr)
 	}

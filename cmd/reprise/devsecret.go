@@ -28,6 +28,10 @@ func developmentSecret(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading the development secret: %w", err)
 	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("the development secret may be read or written by others, who could make tokens for any tenant: "+
+			"remove %s and start again", path)
+	}
 	return strings.TrimSpace(string(raw)), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,9 +18,12 @@ import (
 
 const configEnv = "REPRISE_CONFIG"
 
-// notSettings are variables of this prefix that are not ours to read: those of the tests, and those that Kubernetes
-// gives every pod beside a service of the name "reprise".
-var notSettings = []string{"REPRISE_TEST_", "REPRISE_REQUIRE_", "REPRISE_SERVICE_HOST", "REPRISE_SERVICE_PORT", "REPRISE_PORT"}
+// notSettings are variables of this prefix that are not ours to read: those of the tests, and those that Kubernetes gives
+// every pod beside a service whose name begins with "reprise" (REPRISE_PORT=tcp://…, REPRISE_DB_SERVICE_HOST=…).
+var notSettings = regexp.MustCompile(`^REPRISE_(TEST_|REQUIRE_).*=` +
+	`|^REPRISE(_\w+)?_SERVICE_(HOST|PORT\w*)=` +
+	`|^REPRISE(_\w+)?_PORT(_\d+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://` +
+	`|^REPRISE(_\w+)?_PORT_\d+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)=`)
 
 // layer is one source of settings; a later layer overrules an earlier one.
 type layer struct {
@@ -62,11 +66,14 @@ func (p *program) loadWith(cmd *cobra.Command, validate func(config) error) (con
 
 func (p *program) layers(cmd *cobra.Command) (layers []layer, err error) {
 	env := p.environment()
-	path := cmd.Flag("config").Value.String()
-	if path == "" {
-		path = env[configEnv]
-	}
 	var errs []error
+	path, given := env[configEnv]
+	if flag := cmd.Flag("config"); flag.Changed {
+		path, given = flag.Value.String(), true
+	}
+	if given && path == "" {
+		errs = append(errs, errors.New("--config or "+configEnv+": is empty; give it a file or leave it out"))
+	}
 	if path != "" {
 		file, err := readFile(path)
 		errs = append(errs, err)
@@ -115,7 +122,7 @@ func envLayer(env map[string]string) (layer, error) {
 		switch {
 		case i >= 0:
 			values[settings[i].key] = value
-		case name != configEnv && !slices.ContainsFunc(notSettings, func(p string) bool { return strings.HasPrefix(name, p) }):
+		case name != configEnv && !notSettings.MatchString(name+"="+value):
 			errs = append(errs, fmt.Errorf("%s: there is no such setting; see: reprise config print", name))
 		}
 	}

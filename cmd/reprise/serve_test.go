@@ -30,10 +30,12 @@ func TestServeWithoutConfiguration(t *testing.T) {
 	if _, body := get(t, s.url+"/openapi.yaml"); body != string(reprise.OpenAPI) {
 		t.Error("/openapi.yaml is not the file of the repository")
 	}
-	for _, file := range []string{secretFile, "reprise.db"} {
+	for file, want := range map[string]os.FileMode{secretFile: 0o600, "reprise.db": 0o600, ".": 0o700 | os.ModeDir} {
 		info, err := os.Stat(filepath.Join(dir, file))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: got %v %v, want mode 0600", file, info, err)
+		if err != nil {
+			t.Error(err)
+		} else if info.Mode() != want {
+			t.Errorf("%s: got mode %v, want %v", file, info.Mode(), want)
 		}
 	}
 	status, body := post(t, s.url+"/v1/keys/reserve", token(t, nil, "--data-dir", dir), `{"operation":"o","key":"k","fingerprint":"f"}`)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 
 	"github.com/go-json-experiment/json"
 	"github.com/labstack/echo/v4"
 
+	"github.com/reprise-idempotency/reprise/service"
 	"github.com/reprise-idempotency/reprise/service/auth"
 )
 
@@ -20,6 +22,9 @@ type decoder[Request any] func(body []byte, into *Request) error
 // call makes a route of a handler.
 func call[Request any](a *API, read decoder[Request], h handler[Request]) echo.HandlerFunc {
 	return func(c echo.Context) error {
+		if err := onceEach(c.QueryParams()); err != nil {
+			return err
+		}
 		body, err := a.readBody(c)
 		if err != nil {
 			return err
@@ -34,6 +39,16 @@ func call[Request any](a *API, read decoder[Request], h handler[Request]) echo.H
 		}
 		return respond(c, status, "application/json", answer)
 	}
+}
+
+// onceEach refuses a query parameter that is given twice: which one was meant must not be guessed.
+func onceEach(query url.Values) error {
+	for name, values := range query {
+		if len(values) > 1 {
+			return service.Invalid(clean(name), "is given twice in the query")
+		}
+	}
+	return nil
 }
 
 // respond writes an answer. None is to be cached: it holds leases and other people's responses.

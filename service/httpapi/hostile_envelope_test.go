@@ -27,6 +27,8 @@ func badEnvelopes(lease string) (all []hostile) {
 		for _, encoding := range []string{"gzip", "identity", "br"} {
 			all = append(all, unsupported("encoding/"+encoding, call, http.Header{"Content-Encoding": {encoding}}, "Content-Encoding"))
 		}
+		all = append(all, hostile{id: call + "/query/twice", path: "/v1/keys/" + call + "?tenant=x&tenant=y", body: whole(call, lease), status: 400,
+			what: "invalid_request", detail: "tenant: "})
 		tooLarge := whole(call, lease) + strings.Repeat(" ", 4<<20)
 		all = append(all, hostile{id: call + "/too large", path: "/v1/keys/" + call, body: tooLarge, status: 413, what: "payload_too_large", detail: "4194304 bytes"})
 	}

@@ -139,7 +139,7 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 			current = next
 		}
 		if answer.Outcome == storage.OutcomeAcquired || answer.Outcome == storage.OutcomeRenewed {
-			answer.GoodUntil = started.Add(answer.Record.LeaseExpiresAt.Sub(now))
+			answer.GoodUntil = started.Add(min(answer.Record.LeaseExpiresAt.Sub(now), longest(answer.Record, a.calls[i])))
 		}
 		a.answers[i] = answer
 	}
@@ -153,6 +153,14 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 		}
 	}
 	return &change
+}
+
+// longest is the longest that a lease can last from the call on: a store's clock that was set back shows more.
+func longest(r *storage.Record, c storage.Call) time.Duration {
+	if beat, ok := c.(storage.Heartbeat); ok {
+		return max(r.Lease, beat.Lease)
+	}
+	return r.Lease
 }
 
 func (a *applier) save(turns []turn, changes []Change) (again []turn) {

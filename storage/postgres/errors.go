@@ -37,7 +37,7 @@ func reported(err error) (*pgconn.PgError, bool) {
 // broken tells that the connection, not the statement, failed.
 func broken(err error) bool {
 	_, ok := reported(err)
-	return !ok && !unreadable(err)
+	return !ok && !unreadable(err) && !errors.Is(err, ErrUnsafe)
 }
 
 // readError sorts an error of a read: nothing was changed.

@@ -46,8 +46,11 @@ func (s *Store) read(ctx context.Context, f func(context.Context, *pgx.Conn) err
 func loadFrom(ctx context.Context, conn *pgx.Conn, names []storage.Name) ([]*storage.Record, time.Time, error) {
 	rows := make([]*storage.Record, len(names))
 	var now time.Time
+	var commit string
 	var batch pgx.Batch
-	batch.Queue(`SELECT clock_timestamp()`).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
+	batch.Queue(`SELECT clock_timestamp(), current_setting('synchronous_commit')`).QueryRow(func(row pgx.Row) error {
+		return row.Scan(&now, &commit)
+	})
 	batch.Queue(loadSQL, nameArrays(names)...).Query(func(r pgx.Rows) error {
 		for r.Next() {
 			n, rec, err := scan(r)
@@ -60,6 +63,9 @@ func loadFrom(ctx context.Context, conn *pgx.Conn, names []storage.Name) ([]*sto
 		return r.Err()
 	})
 	err := conn.SendBatch(ctx, &batch).Close()
+	if err == nil && commit == "off" { // since the connection was made
+		err = ErrUnsafe
+	}
 	return rows, now.UTC(), err
 }
 

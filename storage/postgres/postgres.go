@@ -8,6 +8,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,7 +61,7 @@ var _ storage.Store = (*Store)(nil)
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the Postgres URL: %w", err) // pgx leaves the password out of it
+		return nil, errURL
 	}
 	cfg.MaxConns = max(o.MaxConns, 0)
 	if cfg.MaxConns == 0 {
@@ -68,12 +69,14 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	cfg.ConnConfig.ConnectTimeout = connectTimeout
 	setDefault(cfg.ConnConfig.RuntimeParams, "application_name", "reprise")
+	cfg.ConnConfig.RuntimeParams["client_encoding"] = "UTF8"
 	cfg.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	cfg.ConnConfig.RuntimeParams["lock_timeout"] = lockTimeout
 	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = idleInTxTimeout
 	for _, setting := range unwanted {
 		cfg.ConnConfig.RuntimeParams[setting] = "off"
 	}
+	cfg.BeforeConnect = withoutCancel
 	cfg.AfterConnect = refuseUnsafe
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -88,6 +91,10 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	}
 	return s, nil
 }
+
+// errURL says nothing of what is wrong: the cause would repeat parts of the URL, and with them of a password.
+var errURL = errors.New("it cannot be read: it must be postgres://USER:PASSWORD@HOST:PORT/DATABASE?sslmode=…, with the " +
+	"special characters of a password percent-encoded")
 
 func setDefault(m map[string]string, key, value string) {
 	if _, ok := m[key]; !ok {

@@ -53,14 +53,20 @@ func (s *Store) acquireToWrite(ctx context.Context) (*pgxpool.Conn, error) {
 // Ready asks the database whether it takes writes and has the schema; see storage.Store.
 func (s *Store) Ready(ctx context.Context) error {
 	var readOnly bool
+	var commit, encoding string
 	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool`).Scan(&readOnly)
+		return conn.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool,
+			current_setting('synchronous_commit'), current_setting('server_encoding')`).Scan(&readOnly, &commit, &encoding)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if readOnly {
+	case readOnly:
 		return unavailable(errors.New("the database is read-only: it is a standby, or set so"))
+	case commit == "off":
+		return unavailable(ErrUnsafe)
+	case encoding != "UTF8":
+		return fmt.Errorf("%w: its encoding is %s, and keys are UTF-8; make it anew with: CREATE DATABASE … ENCODING 'UTF8'", ErrSchema, encoding)
 	}
 	return s.checkSchema(ctx)
 }
@@ -68,8 +74,11 @@ func (s *Store) Ready(ctx context.Context) error {
 // checkSchema tells whether the tables are those that this version works with.
 func (s *Store) checkSchema(ctx context.Context) error {
 	var version *int64
+	var mayWrite bool
 	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT max(version_id) FROM `+migrations.VersionTable+` WHERE is_applied`).Scan(&version)
+		return conn.QueryRow(ctx, `SELECT max(version_id), has_table_privilege('reprise_keys', 'SELECT')
+			AND has_table_privilege('reprise_keys', 'INSERT') AND has_table_privilege('reprise_keys', 'UPDATE')
+			FROM `+migrations.VersionTable+` WHERE is_applied`).Scan(&version, &mayWrite)
 	})
 	if pg, ok := reported(err); ok && pg.Code == "42P01" { // undefined_table
 		return fmt.Errorf("%w: the database has no tables of Reprise; make them with: reprise migrate up", ErrSchema)
@@ -80,6 +89,9 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	if version == nil || *version < oldestSchemaVersion {
 		return fmt.Errorf("%w: the schema is older than this version works with (%d is needed); mend it with: reprise migrate up",
 			ErrSchema, oldestSchemaVersion)
+	}
+	if !mayWrite {
+		return fmt.Errorf("%w: the role may not read and write its table; mend it with: GRANT SELECT, INSERT, UPDATE, DELETE ON reprise_keys", ErrSchema)
 	}
 	return nil
 }
@@ -100,7 +112,7 @@ func (s *Store) Durability(ctx context.Context) (d Durability, err error) {
 func Migrator(url string) (*goose.Provider, error) {
 	cfg, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fmt.Errorf("reading the Postgres URL: %w", err)
+		return nil, errURL
 	}
 	return migrations.Postgres(stdlib.OpenDB(*cfg))
 }

@@ -17,6 +17,9 @@ func TestOddPaths(t *testing.T) {
 	for _, name := range []string{"with space.db", "q?mode=memory.db", "100%.db", "%41.db", "a#b.db", "a&b=c.db",
 		"file:x.db", "ключ é.db", "'quoted\".db", "a+b.db", "semi;colon.db", ":memory:"} {
 		folder := filepath.Join(t.TempDir(), "in "+name)
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
 		path := filepath.Join(folder, name)
 		s := openAt(t, path)
 		apply(t, s, storage.OutcomeAcquired, reserve("k"))

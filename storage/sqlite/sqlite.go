@@ -9,6 +9,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"time"
@@ -29,7 +30,7 @@ const (
 	readers = 4
 	// queueTimeout bounds the wait for a connection. It is long, because whoever still waits wants to be served, and one
 	// who does not hangs up.
-	queueTimeout = 20 * time.Second
+	queueTimeout = 10 * time.Second
 	// migrationTries: two processes that open a new file at once both see no tables; the slower one tries again.
 	migrationTries = 3
 )
@@ -60,9 +61,16 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// createFile makes an empty file that only its owner may read: it will hold other people's responses.
+// createFile makes an empty file that only its owner may read: it will hold other people's responses. One that is there
+// is not touched, see flush.
 func createFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("making the database file: %w", err)
 	}
@@ -79,10 +87,27 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	if err = migrate(ctx, s.writer); err != nil {
 		return err
 	}
+	if err = flush(path); err != nil {
+		return err
+	}
 	if s.load, err = s.reader.PrepareContext(ctx, loadSQL); err != nil {
 		return fmt.Errorf("preparing to read: %w", err)
 	}
 	return nil
+}
+
+// flush writes to disk what a process before this one left unflushed in the log. Opening the database made it visible,
+// and from now on it would be acknowledged. (The log carries no locks, so that it may be opened and closed beside SQLite;
+// the database itself must not be: closing it would drop the locks that SQLite holds in this process.)
+func flush(path string) error {
+	log, err := os.OpenFile(path+"-wal", os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("flushing the log: %w", err)
+	}
+	return errors.Join(log.Sync(), log.Close())
 }
 
 func pool(path string, conns int, more string) (*sql.DB, error) {
