@@ -139,7 +139,7 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 			current = next
 		}
 		if answer.Outcome == storage.OutcomeAcquired || answer.Outcome == storage.OutcomeRenewed {
-			answer.GoodUntil = started.Add(min(answer.Record.LeaseExpiresAt.Sub(now), longest(answer.Record, a.calls[i])))
+			answer.GoodUntil = started.Add(left(answer.Record, now))
 		}
 		a.answers[i] = answer
 	}
@@ -155,12 +155,12 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 	return &change
 }
 
-// longest is the longest that a lease can last from the call on: a store's clock that was set back shows more.
-func longest(r *storage.Record, c storage.Call) time.Duration {
-	if beat, ok := c.(storage.Heartbeat); ok {
-		return max(r.Lease, beat.Lease)
+// left is what is left of a lease: no more than when it was last written, should the clock have been set back since.
+func left(r *storage.Record, now time.Time) time.Duration {
+	if r.UpdatedAt.After(now) {
+		now = r.UpdatedAt
 	}
-	return r.Lease
+	return r.LeaseExpiresAt.Sub(now)
 }
 
 func (a *applier) save(turns []turn, changes []Change) (again []turn) {

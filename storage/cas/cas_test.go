@@ -303,3 +303,18 @@ func TestChangesAreBoundByTheEndOfTheRecord(t *testing.T) {
 		t.Errorf("got %v, want %v", until, want)
 	}
 }
+
+// Ensure that a lease is not told to last longer than it was given, should the store's clock be set back.
+func TestALeaseUnderAClockThatIsSetBack(t *testing.T) {
+	m := newTable(t)
+	r := reserve("k")
+	r.AttemptID = "attempt-1"
+	apply(m, r)
+	m.now = m.now.Add(-time.Hour)
+	before := time.Now()
+	for _, c := range []storage.Call{r, storage.Heartbeat{Name: r.Name, Token: r.Token}} {
+		if a := apply(m, c)[0]; a.Err != nil || a.GoodUntil.Sub(before) > r.Lease+time.Minute {
+			t.Errorf("%T: got %v of a lease of %v, %v", c, a.GoodUntil.Sub(before), r.Lease, a.Err)
+		}
+	}
+}
