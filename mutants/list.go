@@ -60,7 +60,8 @@ var mutants = []mutant{
 	// Groups, and rivals in between.
 	{"loop: groups are not sorted", "storage/cas/cas.go", "	slices.SortFunc(turns, func(x, y turn) int { return x.name.Compare(y.name) })\n", "	slices.Reverse(turns)\n", loop},
 	{"loop: names are sorted by half of the key", "storage/name.go", "		strings.Compare(n.Key, o.Key),\n", "", loop},
-	{"loop: what was not saved is answered all the same", "storage/cas/cas.go", "		if !saved[i] {", "		if !saved[i] && i < 0 {", loop},
+	{"loop: what was not saved is answered all the same", "storage/cas/late.go", "		case !saved[i]:", "		case !saved[i] && i < 0:", loop},
+	{"loop: a late settlement keeps its end", "storage/cas/late.go", `time.Since(a.started) > r.Retention/8`, `time.Since(a.started) > 1000*r.Retention`, loop},
 	{"loop: a poisoned call fails its group", "storage/cas/cas.go", "	case len(turns) > 1:\n", "	case len(turns) > 1 && turns == nil:\n", loop},
 	{"postgres: the token is no guard", "storage/postgres/statements.go", "k.token = c.prev_token AND k.revision", "c.prev_token IS NOT NULL AND k.revision", postgres},
 	{"postgres: the revision is no guard", "storage/postgres/statements.go", "k.revision = c.prev_revision", "c.prev_revision IS NOT NULL", postgres},

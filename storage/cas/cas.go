@@ -68,7 +68,8 @@ type applier struct {
 	table   Table
 	calls   []storage.Call
 	answers []storage.Answer
-	until   time.Time
+	until   time.Time // after which nothing is decided anew
+	started time.Time // of the round that is under way
 }
 
 // run decides until every turn has its answer.
@@ -115,7 +116,7 @@ func (a *applier) attempt(turns []turn) (again []turn) {
 	for i, t := range turns {
 		names[i] = t.name
 	}
-	started := time.Now()
+	a.started = time.Now()
 	rows, now, err := a.table.Load(a.ctx, names)
 	if err != nil {
 		return a.blame(turns, err, a.attempt)
@@ -123,7 +124,7 @@ func (a *applier) attempt(turns []turn) (again []turn) {
 	var writes []turn
 	var changes []Change
 	for i, t := range turns {
-		if change := a.decide(t, rows[i], now, started); change != nil {
+		if change := a.decide(t, rows[i], now); change != nil {
 			writes, changes = append(writes, t), append(changes, *change)
 		}
 	}
@@ -131,7 +132,7 @@ func (a *applier) attempt(turns []turn) (again []turn) {
 }
 
 // decide answers the calls of one turn one after the other, each on what the one before left.
-func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *Change {
+func (a *applier) decide(t turn, row *storage.Record, now time.Time) *Change {
 	current := row
 	for _, i := range t.calls {
 		answer, next := life.Decide(current, a.calls[i], now)
@@ -139,7 +140,7 @@ func (a *applier) decide(t turn, row *storage.Record, now, started time.Time) *C
 			current = next
 		}
 		if answer.Outcome == storage.OutcomeAcquired || answer.Outcome == storage.OutcomeRenewed {
-			answer.GoodUntil = started.Add(left(answer.Record, now))
+			answer.GoodUntil = a.started.Add(left(answer.Record, now))
 		}
 		a.answers[i] = answer
 	}
@@ -178,12 +179,7 @@ func (a *applier) save(turns []turn, changes []Change) (again []turn) {
 			return a.save(half, changes[from:from+len(half)])
 		})
 	}
-	for i, t := range turns {
-		if !saved[i] {
-			again = append(again, t)
-		}
-	}
-	return again
+	return a.unfinished(turns, changes, saved)
 }
 
 // blame finds out whom an error belongs to. An outage is everybody's; else the group is split, by names and then by

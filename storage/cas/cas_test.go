@@ -304,6 +304,48 @@ func TestChangesAreBoundByTheEndOfTheRecord(t *testing.T) {
 	}
 }
 
+// Ensure that the retention of a settlement or a release is counted from when it was written, should that have taken a
+// good part of it.
+func TestALateSettlementIsKeptAsLongAsAnyOther(t *testing.T) {
+	for _, name := range []string{"settled", "released"} {
+		m := newTable(t)
+		r := reserve("k")
+		r.Retention = time.Second
+		apply(m, r)
+		const wait = 300 * time.Millisecond // as for a lock
+		m.onSave = func([]cas.Change) error {
+			m.onSave = nil
+			time.Sleep(wait)
+			return nil
+		}
+		var c storage.Call = storage.Release{Name: r.Name, Token: r.Token}
+		if name == "settled" {
+			c = storage.Complete{Name: r.Name, Token: r.Token, Result: storage.Completed, ResultHash: []byte("h")}
+		}
+		a := apply(m, c)[0]
+		if a.Err != nil || a.Record.ExpiresAt.Before(m.now.Add(wait+r.Retention)) || a.Record.ExpiresAt.Sub(a.Now) != r.Retention {
+			t.Errorf("%s: got %+v, %v; want an end no sooner than %v", name, a.Record, a.Err, m.now.Add(wait+r.Retention))
+		}
+		if stored := m.rows[r.Name]; stored != a.Record || name == "settled" && !stored.SettledAt.Equal(a.Now) || stored.Version != 2 {
+			t.Errorf("%s: got %+v stored", name, stored)
+		}
+	}
+}
+
+// Ensure that a settlement whose end could not be moved in time is not told as if nothing had been stored.
+func TestALateSettlementDuringAnOutage(t *testing.T) {
+	m := newTable(t)
+	r := reserve("k")
+	r.Retention = time.Second
+	apply(m, r)
+	m.onSave = func([]cas.Change) error {
+		m.onSave = func([]cas.Change) error { return storage.ErrUnavailable }
+		time.Sleep(300 * time.Millisecond)
+		return nil
+	}
+	expect(t, apply(m, storage.Release{Name: r.Name, Token: r.Token}), storage.ErrOutcomeUnknown)
+}
+
 // Ensure that a lease is not told to last longer than it was given, should the store's clock be set back.
 func TestALeaseUnderAClockThatIsSetBack(t *testing.T) {
 	m := newTable(t)

@@ -103,3 +103,26 @@ func TestALeaseIsNotBornLongerByAWait(t *testing.T) {
 		t.Errorf("good until %v; it must lie between %v and %v", a.GoodUntil, early, late)
 	}
 }
+
+// Ensure that a settlement which waited for a lock counts its retention from when it was written.
+func TestARetentionIsNotShortenedByAWait(t *testing.T) {
+	address := migrated(t)
+	s, stranger, observer := open(t, address, patient), connect(t, address), connect(t, address)
+	c := reserve("k")
+	apply(t, s, storage.OutcomeAcquired, c)
+	unlock := lock(t, stranger, c.Name)
+	settlement := complete(c)
+	settlement.Retention = time.Second
+	answers := begin(t, s, settlement)
+	waiter(t, observer, stranger)
+	exec(t, stranger, `SELECT pg_sleep(0.3)`)
+	var unlocked time.Time
+	if err := stranger.QueryRow(t.Context(), `SELECT clock_timestamp()`).Scan(&unlocked); err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	a := (<-answers)[0]
+	if a.Outcome != storage.OutcomeSettled || a.Record.SettledAt.Before(unlocked) || a.Record.ExpiresAt.Sub(a.Record.SettledAt) != time.Second {
+		t.Errorf("got %+v, %v; want a second from %v on", a.Record, a.Err, unlocked)
+	}
+}
