@@ -166,3 +166,21 @@ func TestDevelopmentSecret(t *testing.T) {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }
+
+// Ensure that a development secret which others may read or write is not used: they could make tokens for any tenant.
+func TestADevelopmentSecretThatOthersCanReadIsRefused(t *testing.T) {
+	dir := dataDir(t)
+	if _, err := developmentSecret(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, secretFile)
+	for _, mode := range []os.FileMode{0o640, 0o602, 0o666} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		o := runProgram(t, nil, "token", "--tenant", "t", "--data-dir", dir)
+		if o.code != exitFailure || o.stdout != "" || !strings.Contains(o.stderr, path) {
+			t.Errorf("mode %o: got %v, want a failure that names %s", mode, o, path)
+		}
+	}
+}

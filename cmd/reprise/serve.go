@@ -18,7 +18,8 @@ import (
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
-// shutdownTimeout bounds the wait for requests that are under way: longer than the longest of them.
+// shutdownTimeout bounds the wait for requests that are under way; one that waits longer for its store is cut off, as by
+// a crash, and can be repeated.
 const shutdownTimeout = 25 * time.Second
 
 func (p *program) serveCommand() *cobra.Command {

@@ -78,7 +78,7 @@ func (a *API) Drain() { a.draining.Store(true) }
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 30 * time.Second // a body of the largest size over a slow line
-	writeTimeout      = 60 * time.Second // the longest call is some 20 s, and its answer has to be read
+	writeTimeout      = 60 * time.Second // longer than a store waits, and the answer has to be read
 	idleTimeout       = 2 * time.Minute  // longer than the usual load balancer's, so that it hangs up first
 	maxHeaderBytes    = 32 << 10         // a token of 16 KiB, and the rest
 )

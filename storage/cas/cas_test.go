@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -306,13 +307,15 @@ func TestChangesAreBoundByTheEndOfTheRecord(t *testing.T) {
 
 // Ensure that the retention of a settlement or a release is counted from when it was written, should that have taken a
 // good part of it.
-func TestALateSettlementIsKeptAsLongAsAnyOther(t *testing.T) {
+func TestALateSettlementIsKeptAsLongAsAnyOther(t *testing.T) { synctest.Test(t, lateSettlement) }
+
+func lateSettlement(t *testing.T) {
 	for _, name := range []string{"settled", "released"} {
 		m := newTable(t)
 		r := reserve("k")
 		r.Retention = time.Second
 		apply(m, r)
-		const wait = 300 * time.Millisecond // as for a lock
+		const wait = 300 * time.Millisecond // by the clock of the bubble: nobody sleeps
 		m.onSave = func([]cas.Change) error {
 			m.onSave = nil
 			time.Sleep(wait)
@@ -333,7 +336,9 @@ func TestALateSettlementIsKeptAsLongAsAnyOther(t *testing.T) {
 }
 
 // Ensure that a settlement whose end could not be moved in time is not told as if nothing had been stored.
-func TestALateSettlementDuringAnOutage(t *testing.T) {
+func TestALateSettlementDuringAnOutage(t *testing.T) { synctest.Test(t, lateSettlementDuringAnOutage) }
+
+func lateSettlementDuringAnOutage(t *testing.T) {
 	m := newTable(t)
 	r := reserve("k")
 	r.Retention = time.Second

@@ -85,7 +85,7 @@ func waiter(t *testing.T, observer, stranger *pgx.Conn) (pid int) {
 // eventually asks until a condition holds.
 func eventually(t *testing.T, otherwise string, holds func() bool) {
 	t.Helper()
-	for giveUp := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+	for giveUp := time.Now().Add(30 * time.Second); !holds(); {
 		if time.Now().After(giveUp) {
 			t.Fatal(otherwise)
 		}
