@@ -11,7 +11,7 @@ type Outcome int
 const (
 	OutcomeAcquired            Outcome = iota + 1 // Reserve: the lease is the caller's; that of a repeated attempt may be nearly or wholly over
 	OutcomeReplay                                 // Reserve: it was done; the record holds the response
-	OutcomeInProgress                             // Reserve: another lease is live
+	OutcomeInProgress                             // Reserve, Resolve: another lease is live; Expire: nothing is settled yet
 	OutcomeUncertain                              // Reserve: lapsed under Hold; an operator must look
 	OutcomeResponseUnavailable                    // Reserve: it was done, but the body was not kept
 	OutcomeFingerprintMismatch                    // Reserve, Lookup: the name belongs to another request
@@ -19,13 +19,17 @@ const (
 	OutcomeReleased                               // Release: released now, or by this very token before
 	OutcomeRenewed                                // Heartbeat: the lease is still the caller's
 	OutcomeLeaseLost                              // Reserve of a stray duplicate; Complete, Release, Heartbeat without the latest token
-	OutcomeAlreadyCompleted                       // Complete, Release: settled otherwise
+	OutcomeAlreadyCompleted                       // Complete, Release: settled otherwise; Resolve: settled or released
 	OutcomeFound                                  // Lookup
-	OutcomeNotFound                               // Lookup: never made, expired or swept
+	OutcomeNotFound                               // Lookup, Resolve, Expire: never made, expired or swept
+	OutcomeResolved                               // Resolve
+	OutcomeExpired                                // Expire: absent from now on
+	OutcomeVersionConflict                        // Resolve, Expire: the record is not the one that was looked at
 )
 
 var outcomeNames = [...]string{"none", "acquired", "replay", "in_progress", "uncertain", "response_unavailable",
-	"fingerprint_mismatch", "settled", "released", "renewed", "lease_lost", "already_completed", "found", "not_found"}
+	"fingerprint_mismatch", "settled", "released", "renewed", "lease_lost", "already_completed", "found", "not_found",
+	"resolved", "expired", "version_conflict"}
 
 // String names the outcome in logs and tests.
 func (o Outcome) String() string {

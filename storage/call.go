@@ -2,7 +2,7 @@ package storage
 
 import "time"
 
-// Call is one call on one name: Reserve, Complete, Release, Heartbeat or Lookup.
+// Call is one call on one name: Reserve, Complete, Release, Heartbeat, Lookup, Resolve or Expire.
 type Call interface {
 	// On names the record that the call is about.
 	On() Name
@@ -54,8 +54,29 @@ type Lookup struct {
 	Fingerprint string // compared when not empty
 }
 
+// Resolve settles or releases by an operator's word what no holder will.
+type Resolve struct {
+	Name
+	To         State // Completed, Failed or Released
+	Version    string
+	Force      bool      // also while a lease is live
+	Response   *Response // nil when none was given
+	ResourceID string
+	Token      Token // a fresh one, which nobody holds: a released record takes it, so that it is not released by its holder
+	By         Operator
+}
+
+// Expire makes a settled or released record absent before its time.
+type Expire struct {
+	Name
+	Version string
+	By      Operator
+}
+
 func (c Reserve) On() Name   { return c.Name }
 func (c Complete) On() Name  { return c.Name }
 func (c Release) On() Name   { return c.Name }
 func (c Heartbeat) On() Name { return c.Name }
 func (c Lookup) On() Name    { return c.Name }
+func (c Resolve) On() Name   { return c.Name }
+func (c Expire) On() Name    { return c.Name }

@@ -65,7 +65,7 @@ func TestRetryAfterIsWhatIsLeft(t *testing.T) {
 		{time.Microsecond, "1", "1"}, {1500 * time.Microsecond, "2", "1"}, {time.Second, "1000", "1"}, {1001 * time.Millisecond, "1001", "2"},
 		{2 * time.Second, "2000", "2"}, {2001 * time.Millisecond, "2000", "2"}, {time.Hour, "2000", "2"},
 	} {
-		busy := fake(func(calls []storage.Call) []storage.Answer {
+		busy := answers(func(calls []storage.Call) []storage.Answer {
 			now := time.Now()
 			r := &storage.Record{Name: calls[0].On(), State: storage.InProgress, Attempt: 1, Fence: 1, LeaseExpiresAt: now.Add(c.left)}
 			return []storage.Answer{{Outcome: storage.OutcomeInProgress, Record: r, Now: now}}
@@ -159,14 +159,19 @@ func TestDescriptionIsServed(t *testing.T) {
 }
 
 // fake is a store that answers as a test says.
-type fake func(calls []storage.Call) []storage.Answer
+type fake struct {
+	storage.Store // nil: nothing else is asked
+	answer        func(calls []storage.Call) []storage.Answer
+}
 
-func (f fake) Apply(_ context.Context, calls []storage.Call) []storage.Answer { return f(calls) }
+func (f fake) Apply(_ context.Context, calls []storage.Call) []storage.Answer { return f.answer(calls) }
 func (f fake) Ready(context.Context) error                                    { panic("the secret cause") }
 func (f fake) Close() error                                                   { return nil }
 
+func answers(answer func(calls []storage.Call) []storage.Answer) fake { return fake{answer: answer} }
+
 func fails(err error) fake {
-	return func([]storage.Call) []storage.Answer { return []storage.Answer{{Err: err}} }
+	return answers(func([]storage.Call) []storage.Answer { return []storage.Answer{{Err: err}} })
 }
 
 // Ensure that a fault is told without its cause, a panic too, and that an unconfirmed change is not called a failure.
@@ -178,9 +183,9 @@ func TestFaultsAreToldWithoutTheirCause(t *testing.T) {
 		status int
 		what   string
 	}{
-		{"panic", func([]storage.Call) []storage.Answer { panic("the secret cause") }, 500, "internal"},
+		{"panic", answers(func([]storage.Call) []storage.Answer { panic("the secret cause") }), 500, "internal"},
 		{"other error", fails(secret), 500, "internal"},
-		{"no outcome", func([]storage.Call) []storage.Answer { return make([]storage.Answer, 1) }, 500, "internal"},
+		{"no outcome", answers(func([]storage.Call) []storage.Answer { return make([]storage.Answer, 1) }), 500, "internal"},
 		{"unavailable", fails(errors.Join(storage.ErrUnavailable, secret)), 503, "store_unavailable"},
 		{"unconfirmed", fails(errors.Join(storage.ErrOutcomeUnknown, secret)), 503, "outcome_unknown"},
 	} {

@@ -27,7 +27,8 @@ type Table interface {
 	// is none, or replaced if its token and revision are those of Prev; neither if ValidBefore is over by the store's
 	// clock, as it stands when the transaction begins. saved tells which were written; a change that came too late is no error. An error means that none was
 	// written: ErrUnavailable, ErrConflict, or else that at least one of the changes is to blame. ErrOutcomeUnknown
-	// means that they may have been. Save is not to be cancelled once it has sent something.
+	// means that they may have been. Acts are written with their change. Save is not to be cancelled once it has sent
+	// something.
 	Save(ctx context.Context, changes []Change) (saved []bool, err error)
 }
 
@@ -35,7 +36,8 @@ type Table interface {
 type Change struct {
 	Prev        *storage.Record // nil: there was no row
 	Next        *storage.Record
-	ValidBefore time.Time // what was decided holds only until then by the store's clock; zero: for ever
+	ValidBefore time.Time     // what was decided holds only until then by the store's clock; zero: for ever
+	Acts        []storage.Act // of operators, to be written with the change or not at all
 }
 
 // ErrConflict says that the database chose this transaction to give way to another one; nothing was written.
@@ -134,9 +136,13 @@ func (a *applier) attempt(turns []turn) (again []turn) {
 // decide answers the calls of one turn one after the other, each on what the one before left.
 func (a *applier) decide(t turn, row *storage.Record, now time.Time) *Change {
 	current := row
+	var acts []storage.Act
 	for _, i := range t.calls {
 		answer, next := life.Decide(current, a.calls[i], now)
 		if next != nil {
+			if act, ok := actOf(a.calls[i], current, next, now); ok {
+				acts = append(acts, act)
+			}
 			current = next
 		}
 		if answer.Outcome == storage.OutcomeAcquired || answer.Outcome == storage.OutcomeRenewed {
@@ -147,7 +153,7 @@ func (a *applier) decide(t turn, row *storage.Record, now time.Time) *Change {
 	if current == row {
 		return nil
 	}
-	change := Change{Prev: row, Next: current, ValidBefore: now.Add(decisionLife)}
+	change := Change{Prev: row, Next: current, ValidBefore: now.Add(decisionLife), Acts: acts}
 	if row != nil && !row.ExpiredAt(now) {
 		if end, ends := row.Expires(); ends && end.Before(change.ValidBefore) {
 			change.ValidBefore = end

@@ -32,6 +32,15 @@ func (g *Gate) Apply(ctx context.Context, t Table, calls []storage.Call) []stora
 	return Apply(ctx, t, calls)
 }
 
+// Do runs what only one step of a backend is, and refuses when the gate is closed.
+func (g *Gate) Do(step func() error) error {
+	if !g.enter() {
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, errClosed)
+	}
+	defer g.inside.Done()
+	return step()
+}
+
 func (g *Gate) enter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,9 +14,10 @@ import (
 // shortestKept is the shortest retention that is kept so exactly; one below it is over before anybody can use it.
 const shortestKept = time.Second
 
-// isLate tells whether the writing took so much of a retention that its end has to be moved: an eighth.
+// isLate tells whether the writing took so much of a retention that its end has to be moved: an eighth. A record that an
+// operator ended has none left.
 func (a *applier) isLate(r *storage.Record) bool {
-	return r.State != storage.InProgress && r.Retention >= shortestKept &&
+	return r.ExpiresAt.After(r.UpdatedAt) && r.State != storage.InProgress && r.Retention >= shortestKept &&
 		time.Since(a.started) > r.Retention/8 && time.Now().Before(a.until)
 }
 

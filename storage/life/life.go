@@ -31,6 +31,10 @@ func Decide(stored *storage.Record, call storage.Call, now time.Time) (answer st
 		outcome, next = heartbeat(present, c, now)
 	case storage.Lookup:
 		outcome = lookup(present, c)
+	case storage.Resolve:
+		outcome, next = resolve(present, c, now)
+	case storage.Expire:
+		outcome, next = expire(present, c, now)
 	default:
 		panic(fmt.Sprintf("life: no rule for a %T", call))
 	}

@@ -79,11 +79,17 @@ func nameArrays(names []storage.Name) []any {
 	return []any{parts[0], parts[1], parts[2], parts[3]}
 }
 
-// scan reads one row of loadSQL; the columns are those of the list in statements.go, in its order.
+// scan reads one row of loadSQL.
 func scan(row pgx.Row) (n int, rec *storage.Record, err error) {
-	rec = &storage.Record{}
+	var ordinal int64
+	rec, err = scanRecord(row, &ordinal)
+	return int(ordinal - 1), rec, err
+}
+
+// scanRecord reads a row of the columns of the list in statements.go, in its order, after what comes before them.
+func scanRecord(row pgx.Row, before ...any) (*storage.Record, error) {
+	rec := &storage.Record{}
 	var (
-		ordinal              int64
 		earlier              string
 		token                pgtype.UUID
 		leaseMS, retentionMS int64
@@ -94,12 +100,12 @@ func scan(row pgx.Row) (n int, rec *storage.Record, err error) {
 		checkpoint           []byte
 		headers, body        []byte
 	)
-	err = row.Scan(&ordinal, &rec.Fingerprint, &rec.AttemptID, &earlier, &rec.Holder, &token, &rec.CreatedAt, &rec.Fence,
+	err := row.Scan(append(before, &rec.Fingerprint, &rec.AttemptID, &earlier, &rec.Holder, &token, &rec.CreatedAt, &rec.Fence,
 		&leaseMS, &retentionMS, &rec.Attempt, &rec.SweepHour, &rec.Takeover, &rec.OnLapse, &rec.State, &rec.Revision,
 		&rec.Version, &rec.UpdatedAt, &rec.LeaseExpiresAt, &rec.ExpiresAt, &settledAt, &seq, &rec.LastError,
-		&rec.ResourceID, &rec.ResultHash, &bodyDropped, &status, &checkpoint, &headers, &body)
+		&rec.ResourceID, &rec.ResultHash, &bodyDropped, &status, &checkpoint, &headers, &body)...)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	rec.EarlierAttemptIDs = column.ParseAttemptIDs(earlier)
 	rec.Token = token.Bytes
@@ -115,5 +121,5 @@ func scan(row pgx.Row) (n int, rec *storage.Record, err error) {
 		rec.Checkpoint = &storage.Checkpoint{Seq: seq.Int64, Data: string(checkpoint)}
 	}
 	rec.Response, err = column.Response(status, headers, body, bodyDropped)
-	return int(ordinal - 1), rec, err
+	return rec, err
 }

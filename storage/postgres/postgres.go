@@ -112,6 +112,12 @@ func (s *Store) Apply(ctx context.Context, calls []storage.Call) []storage.Answe
 	return s.gate.Apply(ctx, table{s}, calls)
 }
 
+// Connections tells how the pool stands.
+func (s *Store) Connections() (acquired, idle, most int32) {
+	stat := s.pool.Stat()
+	return stat.AcquiredConns(), stat.IdleConns(), stat.MaxConns()
+}
+
 // Close waits for the calls that are under way and closes the connections.
 func (s *Store) Close() error {
 	s.gate.Close()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,9 +15,12 @@ import (
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
-// oldestSchemaVersion is the migration before the one that this code was written for (there is only one yet): replicas
-// of two versions run side by side during an upgrade.
-const oldestSchemaVersion = 1
+// oldestSchemaVersion is the oldest schema that this code works with: from the first release on that of the version
+// before, because replicas of two versions run side by side during an upgrade.
+const oldestSchemaVersion = 2
+
+// tables are those that the role must be able to read and write.
+var tables = []string{"reprise_keys", "reprise_open", "reprise_progress", "reprise_audit"}
 
 // ErrSchema says that the database answers, but lacks the tables that this version needs. It wraps
 // storage.ErrUnavailable.
@@ -76,9 +80,9 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	var version *int64
 	var mayWrite bool
 	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `SELECT max(version_id), has_table_privilege('reprise_keys', 'SELECT')
-			AND has_table_privilege('reprise_keys', 'INSERT') AND has_table_privilege('reprise_keys', 'UPDATE')
-			FROM `+migrations.VersionTable+` WHERE is_applied`).Scan(&version, &mayWrite)
+		return conn.QueryRow(ctx, `SELECT (SELECT max(version_id) FROM `+migrations.VersionTable+` WHERE is_applied),
+			coalesce(bool_and(has_table_privilege(to_regclass(t), p)), true)
+			FROM unnest($1::text[]) AS t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p`, tables).Scan(&version, &mayWrite)
 	})
 	if pg, ok := reported(err); ok && pg.Code == "42P01" { // undefined_table
 		return fmt.Errorf("%w: the database has no tables of Reprise; make them with: reprise migrate up", ErrSchema)
@@ -91,7 +95,8 @@ func (s *Store) checkSchema(ctx context.Context) error {
 			ErrSchema, oldestSchemaVersion)
 	}
 	if !mayWrite {
-		return fmt.Errorf("%w: the role may not read and write its table; mend it with: GRANT SELECT, INSERT, UPDATE, DELETE ON reprise_keys", ErrSchema)
+		return fmt.Errorf("%w: the role may not read and write its tables; mend it with: GRANT SELECT, INSERT, UPDATE, DELETE ON %s",
+			ErrSchema, strings.Join(tables, ", "))
 	}
 	return nil
 }

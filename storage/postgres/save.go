@@ -37,8 +37,14 @@ func (s table) Save(ctx context.Context, changes []cas.Change) (saved []bool, er
 	if updateAt != nil {
 		batch.Queue(updateSQL, update.args()...).Query(func(r pgx.Rows) error { return updatedInto(saved, updateAt, r) })
 	}
-	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, writeError(err)
+	write := func() error { return conn.SendBatch(ctx, &batch).Close() }
+	if hasActs(changes) {
+		err = saveWithActs(ctx, conn.Conn(), changes, saved, write)
+	} else if err = write(); err != nil {
+		err = writeError(err)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return saved, nil
 }

@@ -54,6 +54,12 @@ var (
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS c(` + nameColumns + `, n)
 JOIN reprise_keys AS k ON ` + sameName
 
+	// heldSQL finds the names that have a live lease.
+	heldSQL = `SELECT c.n
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) WITH ORDINALITY AS c(` + nameColumns + `, n)
+JOIN reprise_keys AS k ON ` + sameName + `
+WHERE k.state = 1 AND k.lease_expires_at > now()`
+
 	// insertSQL makes the rows that were absent. A rival that was quicker wins, and is read in the next round: its row
 	// cannot be seen by this statement. One that comes too late makes none: its fence could be an old one by then.
 	insertSQL = `INSERT INTO reprise_keys (` + nameColumns + `, ` + list("") + `)

@@ -38,8 +38,8 @@ func (s *Store) now() time.Time { return fromMicro(s.clock().UnixMicro()) }
 
 func fromMicro(us int64) time.Time { return time.UnixMicro(us).UTC() }
 
-// scan reads one row of loadSQL.
-func scan(row *sql.Row) (*storage.Record, error) {
+// scan reads a row of the columns of loadSQL, in its order, after what comes before them.
+func scan(row interface{ Scan(...any) error }, before ...any) (*storage.Record, error) {
 	rec := &storage.Record{}
 	var (
 		earlier                                             string
@@ -49,10 +49,10 @@ func scan(row *sql.Row) (*storage.Record, error) {
 		bodyDropped, hasBody                                bool
 		status                                              *int16
 	)
-	err := row.Scan(&rec.Fingerprint, &rec.AttemptID, &earlier, &rec.Holder, &token, &created, &rec.Fence, &leaseMS, &retMS,
+	err := row.Scan(append(before, &rec.Fingerprint, &rec.AttemptID, &earlier, &rec.Holder, &token, &created, &rec.Fence, &leaseMS, &retMS,
 		&rec.Attempt, &rec.SweepHour, &rec.Takeover, &rec.OnLapse, &rec.State, &rec.Revision, &rec.Version, &updated,
 		&leaseEnd, &expires, &settled, &seq, &rec.LastError, &rec.ResourceID, &rec.ResultHash, &bodyDropped, &status,
-		&checkpoint, &headers, &body, &hasBody)
+		&checkpoint, &headers, &body, &hasBody)...)
 	if err != nil {
 		return nil, err
 	}

@@ -70,6 +70,11 @@ func (s *Store) write(ctx context.Context, conn *sql.Conn, changes []cas.Change)
 			return nil, err
 		}
 		saved[i] = n == 1
+		if saved[i] {
+			if err := insertActs(ctx, conn, c); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return saved, nil
 }

@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/cas"
+)
+
+const actColumns = `at, id, action, tenant, operation, subject, key, actor, address, request_id, reason,
+  before_state, before_version, before_attempt, before_fence, after_state, after_version, after_attempt, after_fence`
+
+const insertActSQL = `INSERT INTO reprise_audit (` + actColumns + `)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+
+// hasActs tells whether a group does something for an operator.
+func hasActs(changes []cas.Change) bool {
+	for _, c := range changes {
+		if len(c.Acts) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// saveWithActs writes a group and then the acts of those changes that were written, in one transaction. What fails before
+// the commit was not stored.
+func saveWithActs(ctx context.Context, conn *pgx.Conn, changes []cas.Change, saved []bool, write func() error) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	if err = write(); err == nil {
+		err = insertActs(ctx, conn, changes, saved)
+	}
+	if err != nil {
+		_ = tx.Rollback(ctx) // a connection that cannot even do that is closed
+		if broken(err) {
+			return unavailable(err)
+		}
+		return writeError(err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		return writeError(err)
+	}
+	return nil
+}
+
+func insertActs(ctx context.Context, conn *pgx.Conn, changes []cas.Change, saved []bool) error {
+	var batch pgx.Batch
+	for i, c := range changes {
+		for _, a := range c.Acts {
+			if saved[i] {
+				batch.Queue(insertActSQL, actArgs(a)...)
+			}
+		}
+	}
+	return conn.SendBatch(ctx, &batch).Close()
+}
+
+func actArgs(a storage.Act) []any {
+	return []any{a.At, a.ActID, int16(a.Action), a.Tenant, a.Operation, a.Subject, a.Key, a.Actor, a.Address, a.RequestID, a.Reason,
+		int16(a.Before.State), a.Before.Version, a.Before.Attempt, a.Before.Fence,
+		int16(a.After.State), a.After.Version, a.After.Attempt, a.After.Fence}
+}
+
+// actsSQL goes along the primary key, so that a page costs what it holds; of one name it looks through the tenant's acts,
+// which are as many as operators made.
+const actsSQL = `SELECT ` + actColumns + ` FROM reprise_audit
+WHERE tenant = $1 AND (at, id) < ($2, $3)
+  AND ($4 = '' OR operation = $4) AND ($5::text IS NULL OR subject = $5) AND ($6 = '' OR key = $6)
+ORDER BY at DESC, id DESC LIMIT $7`
+
+// Acts lists what operators did; see storage.Browser.
+func (s *Store) Acts(ctx context.Context, q storage.ActQuery) (acts []storage.Act, err error) {
+	at, id := pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}, "ffffffff-ffff-ffff-ffff-ffffffffffff"
+	if q.After != nil {
+		at, id = pgtype.Timestamptz{Time: q.After.At, Valid: true}, q.After.ActID
+	}
+	err = s.gate.Do(func() error {
+		return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			rows, err := conn.Query(ctx, actsSQL, q.Tenant, at, id, q.Operation, q.Subject, q.Key, q.Limit)
+			if err != nil {
+				return err
+			}
+			acts, err = pgx.CollectRows(rows, scanAct)
+			return err
+		})
+	})
+	return acts, err
+}
+
+func scanAct(row pgx.CollectableRow) (a storage.Act, err error) {
+	var at time.Time
+	err = row.Scan(&at, &a.ActID, &a.Action, &a.Tenant, &a.Operation, &a.Subject, &a.Key, &a.Actor, &a.Address, &a.RequestID, &a.Reason,
+		&a.Before.State, &a.Before.Version, &a.Before.Attempt, &a.Before.Fence,
+		&a.After.State, &a.After.Version, &a.After.Attempt, &a.After.Fence)
+	a.At = at.UTC()
+	return a, err
+}
