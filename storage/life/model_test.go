@@ -46,7 +46,7 @@ func TestRulesFollowTheModel(t *testing.T) {
 			call := w.draw(t, i)
 			before := copyOf(w.row)
 			answer, next := life.Decide(w.row, call, w.now)
-			expected := w.model.Apply(call, model.ToldBy(answer))
+			expected := w.model.Apply(call, model.ToldBy(answer, &w.versions))
 			if d := expected.Differences(answer); d != "" {
 				t.Fatalf("%T %+v at %v on %+v: %s", call, call, w.now, w.row, d)
 			}
@@ -56,20 +56,25 @@ func TestRulesFollowTheModel(t *testing.T) {
 			if fmt.Sprintf("%+v", before) != fmt.Sprintf("%+v", copyOf(w.row)) {
 				t.Fatalf("the stored row was modified by %T", call)
 			}
-			w.apply(t, next)
+			w.apply(t, next, answer.Outcome == storage.OutcomeExpired)
 		}
 	})
 }
 
-// apply makes next the row, and checks what every write must do to it.
-func (w *world) apply(t *rapid.T, next *storage.Record) {
+// apply makes next the row, and checks what every write must do to it. The sweep of a record that an operator ended stays
+// where it was.
+func (w *world) apply(t *rapid.T, next *storage.Record, ended bool) {
 	if next == nil {
 		return
 	}
 	if w.row != nil && (next.Revision <= w.row.Revision || next.Fence < w.row.Fence) {
 		t.Fatalf("a write led from revision %d, fence %d to %d, %d", w.row.Revision, w.row.Fence, next.Revision, next.Fence)
 	}
-	if hour := time.Unix(int64(next.SweepHour)*3600, 0); hour.Before(next.ExpiresAt) || hour.Sub(next.ExpiresAt) >= time.Hour {
+	if ended {
+		if next.SweepHour != w.row.SweepHour {
+			t.Fatalf("a record that was to be swept at hour %d is now at %d", w.row.SweepHour, next.SweepHour)
+		}
+	} else if hour := time.Unix(int64(next.SweepHour)*3600, 0); hour.Before(next.ExpiresAt) || hour.Sub(next.ExpiresAt) >= time.Hour {
 		t.Fatalf("a record that ends at %v is swept at %v", next.ExpiresAt, hour)
 	}
 	w.row = next
@@ -91,7 +96,7 @@ func (w *world) passTime(t *rapid.T) {
 // draw makes a call, with the tokens and attempt ids of this name's past more often than not.
 func (w *world) draw(t *rapid.T, i int) storage.Call {
 	fingerprint := rapid.SampledFrom([]string{"f", "f", "f", "g"}).Draw(t, "fingerprint")
-	switch rapid.SampledFrom([]string{"reserve", "reserve", "complete", "release", "heartbeat", "lookup"}).Draw(t, "call") {
+	switch rapid.SampledFrom([]string{"reserve", "reserve", "complete", "release", "heartbeat", "lookup", "resolve", "expire"}).Draw(t, "call") {
 	case "reserve":
 		token := storage.Token{byte(i + 1)}
 		w.tokens = append(w.tokens, token)
@@ -113,6 +118,13 @@ func (w *world) draw(t *rapid.T, i int) storage.Call {
 			c.Checkpoint = &storage.Checkpoint{Seq: rapid.Int64Range(1, 4).Draw(t, "seq"), Data: fmt.Sprint("data ", i)}
 		}
 		return c
+	case "resolve":
+		return storage.Resolve{Name: name, Token: storage.Token{0xee, byte(i)}, Version: w.version(t), Force: rapid.Bool().Draw(t, "force"),
+			To:       rapid.SampledFrom([]storage.State{storage.Completed, storage.Failed, storage.Released}).Draw(t, "to"),
+			Response: rapid.SampledFrom([]*storage.Response{nil, {Status: 201, Body: []byte("x")}, {BodyDropped: true}}).Draw(t, "response"),
+			By:       storage.Operator{Reason: fmt.Sprint("act ", i)}}
+	case "expire":
+		return storage.Expire{Name: name, Version: w.version(t)}
 	}
 	return storage.Lookup{Name: name, Fingerprint: rapid.SampledFrom([]string{"", fingerprint}).Draw(t, "compared")}
 }
@@ -128,6 +140,18 @@ func (w *world) token(t *rapid.T) storage.Token {
 		known = append(known, w.row.Token, w.row.Token, w.row.Token, w.row.Token)
 	}
 	return rapid.SampledFrom(known).Draw(t, "token")
+}
+
+// version draws the one that is stored, or another one.
+func (w *world) version(t *rapid.T) string {
+	known := []string{"", "1.1"}
+	if w.row != nil {
+		earlier := *w.row
+		earlier.Version--
+		stored := w.row.VersionText()
+		known = append(known, earlier.VersionText(), stored, stored, stored, stored, stored, stored, stored, stored)
+	}
+	return rapid.SampledFrom(known).Draw(t, "version")
 }
 
 func copyOf(r *storage.Record) storage.Record {

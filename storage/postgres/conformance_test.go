@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/cas"
 	"github.com/reprise-idempotency/reprise/storage/postgres"
 	"github.com/reprise-idempotency/reprise/storage/storagetest"
 	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
@@ -16,6 +17,14 @@ import (
 // Ensure that PostgreSQL keeps every promise of storage.Store.
 func TestConformance(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storage.Store { return open(t, migrated(t), patient) })
+}
+
+// Ensure that PostgreSQL keeps the promises about rows that are old or many.
+func TestRows(t *testing.T) {
+	storagetest.Rows(t, func(t *testing.T) (storage.Store, cas.Table) {
+		s := open(t, migrated(t), patient)
+		return s, s.Table()
+	})
 }
 
 // patient limits end only what hangs: the promises are about what is answered, not how soon.

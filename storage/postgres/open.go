@@ -29,9 +29,11 @@ FROM reprise_keys AS k
 WHERE k.sweep_hour = $1 AND (k.fence, k.tenant, k.operation, k.subject, k.key) > ($2, $3, $4, $5, $6) AND k.fence <= $7
 ORDER BY k.fence, k.tenant, k.operation, k.subject, k.key LIMIT $8`
 
+	// insertOpenSQL notes open keys. The look of a sweeper who is late does not undo a later one: its closing, late too, would
+	// then take a key off the list that was acquired anew.
 	insertOpenSQL = `INSERT INTO reprise_open (tenant, created_at, operation, subject, key, fence)
 SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-ON CONFLICT (tenant, created_at, operation, subject, key) DO UPDATE SET fence = excluded.fence`
+ON CONFLICT (tenant, created_at, operation, subject, key) DO UPDATE SET fence = greatest(reprise_open.fence, excluded.fence)`
 
 	advanceSQL = `INSERT INTO reprise_progress (name, fence) VALUES ('open', $1)
 ON CONFLICT (name) DO UPDATE SET fence = greatest(reprise_progress.fence, excluded.fence)`

@@ -103,14 +103,15 @@ func leaveAlone(t *testing.T, conn *pgx.Conn) {
 	exec(t, conn, `ALTER TABLE reprise_keys SET (autovacuum_enabled = off, fillfactor = 100)`)
 }
 
-// fill makes rows of one tenant and one operation: there, a plan that forgets one part of the name walks everything.
+// fill makes rows of one tenant and one operation: there, a plan that forgets one part of the name walks everything. The
+// newest come first by their names and by their fences; 20,000 share an hour to be swept.
 func fill(t *testing.T, conn *pgx.Conn, rows int) {
 	t.Helper()
 	exec(t, conn, `INSERT INTO reprise_keys (tenant, operation, subject, key, fingerprint, attempt_id, earlier_attempt_ids,
 			holder, token, created_at, fence, lease_ms, retention_ms, attempt, sweep_hour, takeover, on_lapse, state,
 			revision, version, updated_at, lease_expires_at, expires_at, last_error, resource_id, body_dropped)
 		SELECT 'tenant', 'POST /v1/orders', 'subject-' || to_char(n / 1000, 'FM000000'), 'key-' || to_char(n, 'FM0000000'), 'fp', '', '',
-			'', '00000000-0000-0000-0000-000000000001', now(), n, 30000, 86400000, 1, 490000, false, 0, 1,
+			'', '00000000-0000-0000-0000-000000000001', now() - n * interval '1 ms', n, 30000, 86400000, 1, 490000 + n / 20000, false, 0, 1,
 			1, 1, now(), now() + interval '1 hour', now() + interval '2 hours', '', '', false
 		FROM generate_series(0, $1::int - 1) AS n`, rows)
 }

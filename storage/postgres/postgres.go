@@ -40,11 +40,12 @@ const (
 	connectTimeout   = 2500 * time.Millisecond // a busy server takes its time to make a process
 )
 
-// unwanted are ways to join that do not go from name to name through the primary key. The planner takes them for an
-// empty table, and such a plan, kept while the table grows, reads all of it for each group. Besides, only the nested
-// loop locks rows in the order of the group. Where there is no other way, as for a table without an index, they are
-// taken all the same, at a price so high that they would be compiled first (jit): tens of milliseconds for nothing.
-var unwanted = []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "jit"}
+// unwanted are ways to join that do not go from name to name through the primary key, and to sort all that there is where
+// an index has it in order but for ties. The planner takes them for an empty table, and such a plan, kept while the table
+// grows, reads all of it for each group or page. Besides, only the nested loop locks rows in the order of the group. Where
+// there is no other way, as for a table without an index, they are taken all the same, at a price so high that they would
+// be compiled first (jit): tens of milliseconds for nothing.
+var unwanted = []string{"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin", "enable_material", "enable_sort", "jit"}
 
 // Store is a storage.Store on PostgreSQL.
 type Store struct {
@@ -76,6 +77,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	for _, setting := range unwanted {
 		cfg.ConnConfig.RuntimeParams[setting] = "off"
 	}
+	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan" // the plan that was looked at, from the first time on
 	cfg.BeforeConnect = withoutCancel
 	cfg.AfterConnect = refuseUnsafe
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)

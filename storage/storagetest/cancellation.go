@@ -16,7 +16,9 @@ var cancellationPromises = []promise{
 	aCallThatComesTooLateChangesNothing,
 	aCancelledReserveHappenedOrNot,
 	aCancelledCompleteHappenedOrNot,
+	aCancelledResolveHappenedWithItsActOrNot,
 	aCancelledReadIsAnOutage,
+	aCancelledLookAtManyIsAnOutage,
 	othersAreServedAfterACancellation,
 }
 
@@ -134,6 +136,28 @@ func aCancelledCompleteHappenedOrNot(_ *testing.T, f *fixture) {
 	})
 }
 
+func aCancelledResolveHappenedWithItsActOrNot(_ *testing.T, f *fixture) {
+	f.moments(func(ctx context.Context) {
+		n := f.name()
+		f.lapsed(n, storage.Hold)
+		before, c := f.record(n), f.resolving(n, storage.Completed)
+		a := f.store.Apply(ctx, []storage.Call{c})[0]
+		did, mayHave := f.judge(a, storage.OutcomeResolved)
+		r := f.record(n)
+		switch {
+		case did:
+			f.wroteActs(n, actOf(c, before, a))
+		case r.State == storage.Completed && mayHave:
+			f.wroteActs(n, actOf(c, before, storage.Answer{Record: r, Now: r.UpdatedAt}))
+		case r.State == storage.InProgress:
+			f.same("the record", r, before)
+			f.wroteActs(n)
+		default:
+			f.t.Fatalf("resolved (perhaps %v), and the record is %+v", mayHave, r)
+		}
+	})
+}
+
 func aCancelledReadIsAnOutage(_ *testing.T, f *fixture) {
 	n := f.name()
 	f.live(n)
@@ -144,6 +168,28 @@ func aCancelledReadIsAnOutage(_ *testing.T, f *fixture) {
 				f.t.Fatalf("got %v, %v", a.Outcome, a.Err)
 			}
 		})
+	})
+}
+
+func aCancelledLookAtManyIsAnOutage(_ *testing.T, f *fixture) {
+	n := f.name()
+	f.live(n)
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	f.changesNothing(n, func() {
+		for what, ask := range beside(f.store, n) {
+			if err := ask(cancelled); err != nil && !errors.Is(err, storage.ErrUnavailable) || err == nil && what != "TrackOpen" { // which may have nothing to do
+				f.t.Errorf("%s after a cancellation: got %v, want ErrUnavailable", what, err)
+			}
+			f.moments(func(ctx context.Context) {
+				if err := ask(ctx); err != nil && !errors.Is(err, storage.ErrUnavailable) {
+					f.t.Errorf("%s: got %v, want ErrUnavailable", what, err)
+				}
+			})
+			if err := ask(f.ctx()); err != nil {
+				f.t.Errorf("%s after cancellations: %v", what, err)
+			}
+		}
 	})
 }
 

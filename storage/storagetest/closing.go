@@ -15,6 +15,7 @@ var closingPromises = []promise{
 	anOpenStoreIsReady,
 	readyKeepsToItsContext,
 	aClosedStoreIsUnavailable,
+	aClosedStoreShowsAndSweepsNothing,
 	closingTwiceIsHarmless,
 	closeWaitsForTheCallsUnderWay,
 }
@@ -41,13 +42,51 @@ func aClosedStoreIsUnavailable(t *testing.T, f *fixture) {
 		t.Fatalf("closing: %v", err)
 	}
 	for _, call := range []storage.Call{reserve(f.name()), c, complete(n, c.Token), storage.Release{Name: n, Token: c.Token},
-		storage.Heartbeat{Name: n, Token: c.Token}, storage.Lookup{Name: n}} {
+		storage.Heartbeat{Name: n, Token: c.Token}, storage.Lookup{Name: n}, storage.Resolve{Name: n, To: storage.Failed, By: operator()},
+		storage.Expire{Name: n, By: operator()}} {
 		if a := f.store.Apply(f.ctx(), []storage.Call{call})[0]; !errors.Is(a.Err, storage.ErrUnavailable) || a.Outcome != 0 {
 			t.Errorf("%T: got %v, %v; want ErrUnavailable", call, a.Outcome, a.Err)
 		}
 	}
 	if err := f.store.Ready(f.ctx()); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("Ready: got %v, want ErrUnavailable", err)
+	}
+}
+
+// beside are what a store does beside calls on keys.
+func beside(s storage.Store, n storage.Name) map[string]func(ctx context.Context) error {
+	return map[string]func(context.Context) error{
+		"Held": func(ctx context.Context) error { _, err := s.Held(ctx, []storage.Name{n}); return err },
+		"List": func(ctx context.Context) error {
+			_, err := s.List(ctx, storage.ListQuery{Tenant: n.Tenant, Limit: 10})
+			return err
+		},
+		"Stats": func(ctx context.Context) error { _, err := s.Stats(ctx, n.Tenant, ""); return err },
+		"Acts": func(ctx context.Context) error {
+			_, err := s.Acts(ctx, storage.ActQuery{Tenant: n.Tenant, Limit: 10})
+			return err
+		},
+		"Expired": func(ctx context.Context) error {
+			_, _, err := s.Expired(ctx, nil, 10)
+			return err
+		},
+		"Delete":    func(ctx context.Context) error { _, err := s.Delete(ctx, []storage.Sweepable{{Name: n}}); return err },
+		"TrackOpen": func(ctx context.Context) error { return s.TrackOpen(ctx, 10) },
+		"OpenKeys":  func(ctx context.Context) error { _, err := s.OpenKeys(ctx); return err },
+	}
+}
+
+func aClosedStoreShowsAndSweepsNothing(t *testing.T, f *fixture) {
+	f.store = f.open(t)
+	n := f.name()
+	f.live(n)
+	if err := f.store.Close(); err != nil {
+		t.Fatalf("closing: %v", err)
+	}
+	for what, ask := range beside(f.store, n) {
+		if err := ask(f.ctx()); !errors.Is(err, storage.ErrUnavailable) {
+			t.Errorf("%s: got %v, want ErrUnavailable", what, err)
+		}
 	}
 }
 

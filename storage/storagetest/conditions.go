@@ -86,6 +86,7 @@ var (
 	whenInProgress = []condition{whenLive, whenAbandoned, whenUncertain}
 	whenLapsed     = []condition{whenAbandoned, whenUncertain}
 	whenSettled    = []condition{whenCompleted, whenFailed, whenDropped}
+	whenOver       = []condition{whenReleased, whenCompleted, whenFailed, whenDropped}
 	whenever       = []condition{whenLive, whenAbandoned, whenUncertain, whenReleased, whenCompleted, whenFailed, whenDropped}
 )
 

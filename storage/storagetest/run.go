@@ -29,6 +29,13 @@ var topics = []struct {
 	{"heartbeat", heartbeatPromises},
 	{"checkpoints", checkpointPromises},
 	{"lookup", lookupPromises},
+	{"resolve", resolvePromises},
+	{"resolved", resolvedPromises},
+	{"expire", expirePromises},
+	{"acts", actPromises},
+	{"list", listPromises},
+	{"filters", filterPromises},
+	{"stats", statsPromises},
 	{"time", timePromises},
 	{"expiry", expiryPromises},
 	{"fences", fencePromises},
@@ -61,7 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) storage.Store) {
 }
 
 // nameOf gives the name of a promise's function, which is the name of the promise.
-func nameOf(p promise) string {
+func nameOf(p any) string {
 	full := runtime.FuncForPC(reflect.ValueOf(p).Pointer()).Name()
 	return full[strings.LastIndexByte(full, '.')+1:]
 }

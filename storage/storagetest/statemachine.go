@@ -3,10 +3,14 @@ package storagetest
 import (
 	"flag"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -42,6 +46,7 @@ func StateMachine(t *testing.T, open func(t *testing.T) storage.Store) {
 		run++ // each sequence has names of its own, so that one store serves them all
 		m := newMachine(store, run, &met, &failure)
 		rt.Repeat(map[string]func(*rapid.T){"step": m.step})
+		m.audit(rt)
 	})
 }
 
@@ -95,9 +100,14 @@ func (m *machine) step(rt *rapid.T) {
 	m.wait(rt, wait)
 	var group []storage.Call
 	for _, r := range recipes {
-		group = append(group, m.cook.call(r, func(n storage.Name) *model.View { return m.model.Look(n, m.now) }))
+		group = append(group, m.cook.call(r, m.look))
 	}
 	m.apply(rt, group...)
+}
+
+// look shows what is known of a name so far.
+func (m *machine) look(n storage.Name) known {
+	return known{view: m.model.Look(n, m.now), version: m.versions[n].Last()}
 }
 
 // wait looks a name up again and again until the store's clock has passed the end of its lease, or its own, if there is
@@ -148,12 +158,33 @@ func (m *machine) apply(rt *rapid.T, group ...storage.Call) {
 		}
 		m.met[a.Outcome]++
 		m.now = a.Now
-		expected := m.model.Apply(call, model.ToldBy(a))
+		expected := m.model.Apply(call, model.ToldBy(a, m.versions[call.On()]))
 		if d := expected.Differences(a) + m.versions[call.On()].Differences(expected, a); d != "" {
 			m.fail(rt, call, "the store and the model disagree", d)
 		}
 		if d := m.ledgers[call.On()].enter(call, a) + goodUntil(a, came); d != "" {
 			m.fail(rt, call, "a promise is broken", d)
+		}
+	}
+}
+
+// audit holds the acts that the store kept against those that were done: each of them once, and no other.
+func (m *machine) audit(rt *rapid.T) {
+	for _, tenant := range m.cook.tenants() {
+		acts, err := m.store.Acts(rt.Context(), storage.ActQuery{Tenant: tenant, Limit: len(m.trace) + 1})
+		if err != nil {
+			rt.Fatalf("listing acts: %v", err)
+		}
+		var want []storage.Act
+		for _, l := range m.ledgers {
+			want = append(want, l.actsOf(tenant)...)
+		}
+		byID := func(a, b storage.Act) int { return strings.Compare(a.ActID, b.ActID) }
+		slices.SortFunc(acts, byID)
+		slices.SortFunc(want, byID)
+		if diff := cmp.Diff(want, acts, cmpopts.EquateEmpty()); diff != "" {
+			*m.failure = diff
+			rt.Fatalf("the audit log is not what was done")
 		}
 	}
 }

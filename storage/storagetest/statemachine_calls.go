@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -17,6 +18,13 @@ type recipe struct {
 	Token, Attempt, Offered                               uint8
 	Fingerprint, Lease, Retention, Hold, Holder           uint8
 	Result, Response, Resource, Reason, Forget, Seq, Data uint8
+	To, Version, Force                                    uint8
+}
+
+// known is what may be known of a name before a call on it is made.
+type known struct {
+	view    *model.View // nil: it is absent
+	version string      // the one that was shown last
 }
 
 // pick is one of the choices. A choice that occurs more often is picked more often.
@@ -44,6 +52,7 @@ type cook struct {
 type sentBefore struct {
 	tokens   []storage.Token // as reserve offered them, acquired or not
 	attempts []string
+	versions []string // that operators looked at
 	calls    []storage.Call
 }
 
@@ -65,26 +74,37 @@ func newCook(run int) *cook {
 	return k
 }
 
-// call makes a call. look shows what the model knows of a name, so that a call can be right on purpose.
-func (k *cook) call(r recipe, look func(storage.Name) *model.View) storage.Call {
+// tenants are those whose names the calls are on.
+func (k *cook) tenants() (tenants []string) {
+	for _, n := range k.names {
+		if !slices.Contains(tenants, n.Tenant) {
+			tenants = append(tenants, n.Tenant)
+		}
+	}
+	return tenants
+}
+
+// call makes a call. look shows what is known of a name, so that a call can be right on purpose.
+func (k *cook) call(r recipe, look func(storage.Name) known) storage.Call {
 	name := pick(r.Name, k.names...)
-	switch v := look(k.focus); {
+	switch v := look(k.focus).view; {
 	case pick(r.On, 0, 0, 0, 0, 0, 0, 0, 1) == 1: // a call on another name
 	case v != nil && v.State.Settled() && pick(r.Repeat, 0, 0, 0, 0, 1) == 1: // little happens here any more
 		k.focus = name
 	default:
 		name = k.focus
 	}
-	v := look(name)
-	if v == nil {
-		v = &model.View{}
+	now := look(name)
+	if now.view == nil {
+		now.view = &model.View{}
 	}
-	c := k.callOn(r, name, v)
+	c := k.callOn(r, name, now)
 	k.sent[name].calls = append(k.sent[name].calls, c)
 	return c
 }
 
-func (k *cook) callOn(r recipe, name storage.Name, v *model.View) storage.Call {
+func (k *cook) callOn(r recipe, name storage.Name, now known) storage.Call {
+	v := now.view
 	switch pick(r.Kind, kinds(v)...) {
 	case "reserve":
 		return k.reserve(r, name, v)
@@ -96,6 +116,10 @@ func (k *cook) callOn(r recipe, name storage.Name, v *model.View) storage.Call {
 	case "heartbeat":
 		return storage.Heartbeat{Name: name, Token: k.token(r, name, v), Lease: pick(r.Lease, 0, span(r.Lease, time.Hour)),
 			Checkpoint: k.checkpoint(r, v), Hold: pick(r.Hold, false, false, false, false, true)}
+	case "resolve":
+		return k.resolve(r, name, now.version)
+	case "expire":
+		return storage.Expire{Name: name, Version: k.version(r, name, now.version), By: k.operator(r)}
 	case "repeat":
 		if c, ok := pickLast(r.Repeat, k.sent[name].calls); ok {
 			return k.again(c)
@@ -106,25 +130,33 @@ func (k *cook) callOn(r recipe, name storage.Name, v *model.View) storage.Call {
 
 // kinds are the calls that move a record on from where it is, and some of the others.
 func kinds(v *model.View) []string {
-	all := []string{"reserve", "complete", "release", "heartbeat", "lookup", "repeat"}
+	all := []string{"reserve", "complete", "release", "heartbeat", "lookup", "repeat", "resolve", "expire"}
 	switch v.State {
 	case storage.InProgress:
 		return append(all, "release", "release", "release", "heartbeat", "heartbeat", "reserve")
 	case storage.Abandoned, storage.Released:
 		return append(all, "reserve", "reserve", "reserve", "reserve", "reserve", "repeat")
 	case storage.Uncertain:
-		return append(all, "reserve", "reserve", "release")
+		return append(all, "reserve", "reserve", "release", "resolve", "resolve")
 	case storage.Completed, storage.Failed:
-		return append(all, "reserve", "complete", "repeat")
+		return append(all, "reserve", "complete", "repeat", "expire", "heartbeat", "release")
 	}
 	return append(all, "reserve", "reserve", "reserve", "reserve", "reserve", "reserve")
 }
 
-// again is a call that was made before. A reserve comes again with a fresh token, as the service sends it.
+// again is a call that was made before. A reserve comes again with a fresh token, and an operator's call as a new act, as
+// the service sends them.
 func (k *cook) again(c storage.Call) storage.Call {
-	if r, ok := c.(storage.Reserve); ok {
-		r.Token = k.freshToken(k.sent[r.Name])
-		return r
+	switch c := c.(type) {
+	case storage.Reserve:
+		c.Token = k.freshToken(k.sent[c.Name])
+		return c
+	case storage.Resolve:
+		c.Token, c.By.ActID = k.freshToken(&sentBefore{}), actID()
+		return c
+	case storage.Expire:
+		c.By.ActID = actID()
+		return c
 	}
 	return c
 }
@@ -232,6 +264,42 @@ func (k *cook) complete(r recipe, name storage.Name, v *model.View) storage.Comp
 	hash := sha256.Sum256(fmt.Appendf(nil, "%d %q %d", c.Result, c.ResourceID, int(r.Response)%len(responses)))
 	c.ResultHash = hash[:]
 	return c
+}
+
+func (k *cook) resolve(r recipe, name storage.Name, version string) storage.Resolve {
+	c := storage.Resolve{
+		Name:    name,
+		To:      pick(r.To, storage.Completed, storage.Released, storage.Failed, storage.Released),
+		Version: k.version(r, name, version),
+		Force:   pick(r.Force, false, true, true),
+		Token:   k.freshToken(&sentBefore{}), // nobody's
+		By:      k.operator(r),
+	}
+	if c.To != storage.Released {
+		c.Response = pick(r.Response, responses...)
+		c.ResourceID = pick(r.Resource, "", "order-7", "ы/100%")
+	}
+	return c
+}
+
+// version is the one that was shown last, or one that an operator saw earlier, or none that ever was.
+func (k *cook) version(r recipe, name storage.Name, last string) string {
+	sent := k.sent[name]
+	sent.versions = append(sent.versions, last)
+	switch pick(r.Version, "last", "last", "last", "last", "earlier", "made up") {
+	case "earlier":
+		if v, ok := pickLast(r.Offered, sent.versions); ok {
+			return v
+		}
+	case "made up":
+		return last + "0"
+	}
+	return last
+}
+
+func (k *cook) operator(r recipe) storage.Operator {
+	return storage.Operator{ActID: actID(), Actor: "ops", Address: "192.0.2.7", RequestID: fmt.Sprint("request-", k.count),
+		Reason: pick(r.Reason, "the bank says so", "ы: \"100%\"\n")}
 }
 
 // responses are the ways in which a response can be little, much or strange.

@@ -17,11 +17,21 @@ type ledger struct {
 	leased  bool      // it was neither given back nor settled, that we know
 	end     time.Time // of its lease
 	settled *storage.Record
+	ousted  bool // an operator ended the acquisition, or the record
+	acts    []storage.Act
+	last    *storage.Record // as it was told last: what an operator acts on
 }
 
 // enter notes an answer, and tells which promise it breaks; nothing if none.
 func (l *ledger) enter(call storage.Call, a storage.Answer) string {
+	defer func() { l.last = a.Record }()
+	if a.Outcome == storage.OutcomeResolved || a.Outcome == storage.OutcomeExpired {
+		return l.acted(call, a)
+	}
 	if wrong := l.settlementStands(a); wrong != "" {
+		return wrong
+	}
+	if wrong := l.oustedStaysOut(call, a); wrong != "" {
 		return wrong
 	}
 	switch a.Outcome {
@@ -57,7 +67,7 @@ func (l *ledger) acquired(c storage.Reserve, a storage.Answer) string {
 	case l.leased && a.Now.Before(l.end):
 		return fmt.Sprintf("two live leases: that of %v lasts until %v", l.token, l.end)
 	}
-	*l = ledger{token: r.Token, fence: r.Fence, leased: true, end: r.LeaseExpiresAt}
+	*l = ledger{token: r.Token, fence: r.Fence, leased: true, end: r.LeaseExpiresAt, acts: l.acts}
 	return ""
 }
 
@@ -78,6 +88,57 @@ func (l *ledger) settlementStands(a storage.Answer) string {
 	}
 	if diff := cmp.Diff(l.settled, a.Record); diff != "" {
 		return "the record changed after its settlement:\n" + diff
+	}
+	return ""
+}
+
+// acted notes what an operator did: it may settle, give back or end only what the version says, and each of them once.
+func (l *ledger) acted(call storage.Call, a storage.Answer) string {
+	var version string
+	switch c := call.(type) {
+	case storage.Resolve:
+		version = c.Version
+	case storage.Expire:
+		version = c.Version
+	}
+	switch {
+	case l.last == nil || l.last.VersionText() != version:
+		return fmt.Sprintf("an operator acted on version %s, and the record was %+v", version, l.last)
+	case a.Outcome == storage.OutcomeResolved && !l.leased:
+		return "an operator resolved what was over"
+	case a.Outcome == storage.OutcomeExpired && l.leased:
+		return "an operator ended what was in progress"
+	}
+	l.acts = append(l.acts, actOf(call, l.last, a))
+	l.leased, l.ousted, l.settled = false, true, nil
+	if a.Outcome == storage.OutcomeResolved && a.Record.State.Settled() {
+		l.settled = a.Record
+	}
+	return ""
+}
+
+// actsOf are the acts on this name, if it is the tenant's.
+func (l *ledger) actsOf(tenant string) []storage.Act {
+	if len(l.acts) == 0 || l.acts[0].Tenant != tenant {
+		return nil
+	}
+	return l.acts
+}
+
+// oustedStaysOut tells that a holder was taken for one after an operator had ended its acquisition.
+func (l *ledger) oustedStaysOut(call storage.Call, a storage.Answer) string {
+	var shown storage.Token
+	switch c := call.(type) {
+	case storage.Complete:
+		shown = c.Token
+	case storage.Release:
+		shown = c.Token
+	case storage.Heartbeat:
+		shown = c.Token
+	}
+	accepted := a.Outcome == storage.OutcomeSettled || a.Outcome == storage.OutcomeReleased || a.Outcome == storage.OutcomeRenewed
+	if l.ousted && accepted && shown == l.token {
+		return fmt.Sprintf("%v to the token %v, whose acquisition an operator had ended", a.Outcome, l.token)
 	}
 	return ""
 }

@@ -60,6 +60,11 @@ func (w *writer) callText(call storage.Call) string {
 		return fmt.Sprintf("heartbeat token=%s lease=%v checkpoint=%v hold=%v", w.token(c.Token), c.Lease, c.Checkpoint, c.Hold)
 	case storage.Lookup:
 		return fmt.Sprintf("lookup fingerprint=%q", c.Fingerprint)
+	case storage.Resolve:
+		return fmt.Sprintf("resolve to=%v version=%s force=%v token=%s resource=%q response=%s",
+			c.To, c.Version, c.Force, w.token(c.Token), c.ResourceID, responseText(c.Response))
+	case storage.Expire:
+		return fmt.Sprintf("expire version=%s", c.Version)
 	}
 	return fmt.Sprintf("%+v", call)
 }
@@ -112,7 +117,7 @@ func (w *writer) token(t storage.Token) string {
 }
 
 // encounters counts the outcomes of a run, to show that the sequences come around.
-type encounters [storage.OutcomeNotFound + 1]int
+type encounters [storage.OutcomeVersionConflict + 1]int
 
 func (e encounters) String() string {
 	var out []string

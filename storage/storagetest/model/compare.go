@@ -35,6 +35,9 @@ type Versions struct {
 	seen map[string]bool
 }
 
+// Last gives the version that was shown last; empty when none was.
+func (v *Versions) Last() string { return v.last }
+
 // Differences says what is wrong with the version in the answer, nothing when it is as expected.
 func (v *Versions) Differences(e Expectation, a storage.Answer) string {
 	if a.Record == nil {

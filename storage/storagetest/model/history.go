@@ -23,6 +23,7 @@ type record struct {
 	acquisitions []*acquisition // oldest first, never empty
 	releasedAt   time.Time      // of the latest acquisition; zero while it was not given back
 	settlement   *settlement    // nil until settled
+	endedAt      time.Time      // by an operator, before its time; zero when none did
 }
 
 // acquisition is one holder's turn.
@@ -38,7 +39,7 @@ type acquisition struct {
 	takeover  bool
 }
 
-// settlement is the final outcome, by the holder of the latest acquisition.
+// settlement is the final outcome, by the holder of the latest acquisition, or by an operator during it.
 type settlement struct {
 	at  time.Time
 	end time.Time // of the record
@@ -86,6 +87,8 @@ func over(end, now time.Time) bool { return end.Compare(now) <= 0 }
 func (r *record) end() (at time.Time, ends bool) {
 	l := r.latest()
 	switch {
+	case !r.endedAt.IsZero():
+		return r.endedAt, true
 	case r.settlement != nil:
 		return r.settlement.end, true
 	case !r.releasedAt.IsZero():

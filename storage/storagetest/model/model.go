@@ -21,11 +21,13 @@ type Told struct {
 	// LeaseEnd is where the store put the end of the lease. It counts in one place only: the contract leaves to the
 	// store how far a repeated reserve moves it. The model takes the nearest end that the contract allows.
 	LeaseEnd time.Time
+	// Version is the text that showed callers the latest change before this call.
+	Version string
 }
 
-// ToldBy takes out of an answer what the model may be told.
-func ToldBy(a storage.Answer) Told {
-	t := Told{Now: a.Now}
+// ToldBy takes out of an answer, and out of the ones before it on the same name, what the model may be told.
+func ToldBy(a storage.Answer, before *Versions) Told {
+	t := Told{Now: a.Now, Version: before.Last()}
 	if a.Record != nil {
 		t.LeaseEnd = a.Record.LeaseExpiresAt
 	}
@@ -55,6 +57,10 @@ func (m *Model) Apply(call storage.Call, told Told) Expectation {
 		return h.heartbeat(c, told.Now)
 	case storage.Lookup:
 		return h.lookup(c, told.Now)
+	case storage.Resolve:
+		return h.resolve(c, told)
+	case storage.Expire:
+		return h.expire(c, told)
 	}
 	panic(fmt.Sprintf("model: no such call: %T", call))
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -14,14 +15,19 @@ import (
 // tests run this test binary again, as a child that childVariable turns into one of these.
 const (
 	childVariable = "PGTEST_CHILD"
-	childHolds    = "holds"    // starts clusters, reports them and waits for the end of its input
 	childWithout  = "programs" // runs tests as on a machine without the programs of Postgres
+
+	// These start servers, report them and wait for the end of their input.
+	childHoldsClusters  = "holds clusters"
+	childHoldsContainer = "holds a container"
 )
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(childVariable) {
-	case childHolds:
-		holdClusters()
+	case childHoldsClusters:
+		hold(startClusters())
+	case childHoldsContainer:
+		hold(startContainer())
 	case childWithout:
 		os.Setenv("PATH", "")
 		usualFolders = nil
@@ -29,15 +35,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// held is what a child that holds clusters reports.
+// held is what a child that holds servers reports.
 type held struct {
-	Folders []string
-	PIDs    []int
+	Folders   []string
+	PIDs      []int
+	Container string
 }
 
-// holdClusters starts one cluster that runs and one that is paused, and cleans up neither.
-func holdClusters() {
-	var report held
+// hold cleans up nothing.
+func hold(report held) {
+	exitOn(json.NewEncoder(os.Stdout).Encode(report))
+	io.Copy(io.Discard, os.Stdin)
+	os.Exit(0)
+}
+
+// startClusters starts one cluster that runs and one that is paused.
+func startClusters() (report held) {
 	for _, paused := range []bool{false, true} {
 		c, err := newCluster(nil)
 		exitOn(err)
@@ -51,9 +64,17 @@ func holdClusters() {
 			report.PIDs = append(report.PIDs, member.pid)
 		}
 	}
-	exitOn(json.NewEncoder(os.Stdout).Encode(report))
-	io.Copy(io.Discard, os.Stdin)
-	os.Exit(0)
+	return report
+}
+
+func startContainer() held {
+	e, err := findEngine()
+	exitOn(err)
+	image, err := e.findImage(imageRepository, imageTag)
+	exitOn(err)
+	c, err := e.newContainer(image, nil)
+	exitOn(err)
+	return held{Container: c.id}
 }
 
 func exitOn(err error) {
@@ -63,11 +84,11 @@ func exitOn(err error) {
 	}
 }
 
-// startHolder starts the child, and returns it with its input and its report.
-func startHolder(t *testing.T) (*exec.Cmd, io.Closer, held) {
+// startHolder starts a child that holds servers, and returns it with its input and its report.
+func startHolder(t *testing.T, kind string) (*exec.Cmd, io.Closer, held) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childVariable+"="+childHolds)
+	child.Env = append(os.Environ(), childVariable+"="+kind)
 	child.Stderr = os.Stderr
 	stdin, err := child.StdinPipe()
 	if err != nil {
@@ -93,12 +114,14 @@ func startHolder(t *testing.T) (*exec.Cmd, io.Closer, held) {
 	return child, stdin, report
 }
 
-// runWithout runs one test in a child that finds no programs, and returns its output and exit code.
+// runWithout runs tests in a child that finds neither programs nor a Docker engine, and returns its output
+// and exit code.
 func runWithout(t *testing.T, test string, environment ...string) (string, int) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^"+test+"$", "-test.v")
 	child.Env = append(os.Environ(), childVariable+"="+childWithout,
-		DatabaseURLVariable+"=", ProgramsVariable+"=", RequireVariable+"=")
+		DatabaseURLVariable+"=", ProgramsVariable+"=", RequireVariable+"=", ChoiceVariable+"=",
+		"DOCKER_HOST=unix://"+filepath.Join(t.TempDir(), "none"))
 	child.Env = append(child.Env, environment...)
 	out, err := child.CombinedOutput()
 	if child.ProcessState == nil {

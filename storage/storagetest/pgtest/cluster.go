@@ -31,6 +31,10 @@ var defaults = []setting{
 	{"synchronous_commit", "on"},
 	{"max_connections", "200"}, // several packages' worth of pools in parallel tests
 	{"cluster_name", "pgtest"}, // shown by ps
+}
+
+// localDefaults keep a server that runs on this machine to its loopback.
+var localDefaults = []setting{
 	{"listen_addresses", "127.0.0.1"},
 	{"unix_socket_directories", ""}, // paths of sockets are limited to about 100 bytes; TMPDIR may be longer
 }
@@ -67,7 +71,7 @@ func newCluster(extra []setting) (*cluster, error) {
 		account:  owner,
 		folder:   f,
 		password: rand.Text(),
-		settings: slices.Concat(defaults, extra), // of two values Postgres takes the later
+		settings: slices.Concat(defaults, localDefaults, extra), // of two values Postgres takes the later
 	}
 	if err := c.create(); err != nil {
 		return nil, errors.Join(err, c.remove())
@@ -239,10 +243,15 @@ func (c *cluster) log() string {
 }
 
 func (c *cluster) url(database string) string {
+	return databaseURL(net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)), c.password, database)
+}
+
+// databaseURL is the URL of a database on a server of ours.
+func databaseURL(address, password, database string) string {
 	u := url.URL{
 		Scheme:   "postgres",
-		User:     url.UserPassword("postgres", c.password),
-		Host:     net.JoinHostPort("127.0.0.1", strconv.Itoa(c.port)),
+		User:     url.UserPassword("postgres", password),
+		Host:     address,
 		Path:     "/" + database,
 		RawQuery: "sslmode=disable",
 	}

@@ -28,7 +28,8 @@ func Setting(name, value string) Option {
 	return func(settings *[]setting) { *settings = append(*settings, setting{name, value}) }
 }
 
-// NewServer starts a server that is stopped and removed when the test ends. It takes about a second.
+// NewServer starts a server that is stopped and removed when the test ends. It takes about a second. It
+// runs the programs of this machine, wherever [URL] takes its server from.
 func NewServer(tb testing.TB, options ...Option) *Server {
 	tb.Helper()
 	var settings []setting
@@ -37,7 +38,7 @@ func NewServer(tb testing.TB, options ...Option) *Server {
 	}
 	c, err := newCluster(settings)
 	if err != nil {
-		giveUp(tb, err)
+		giveUp(tb, insist(choosePrograms, err))
 	}
 	s := &Server{tb: tb, cluster: c}
 	tb.Cleanup(func() {

@@ -12,7 +12,8 @@ import (
 
 // A source is one way to come by the server that all tests of the process share.
 type source struct {
-	name string
+	choice string // what ChoiceVariable calls it
+	name   string
 
 	// open returns the URL of a database in which schemas can be created. An error that wraps
 	// errAbsent means that this machine does not offer the source, and the next one is asked; any
@@ -20,29 +21,66 @@ type source struct {
 	open func() (string, error)
 }
 
+// The values of ChoiceVariable.
+const (
+	chooseURL      = "url"
+	chooseDocker   = "docker"
+	choosePrograms = "programs"
+)
+
 // sources in the order of preference: what the user named, then what lies around.
 var sources = []source{
-	{name: DatabaseURLVariable, open: openEnvironment},
-	{name: "programs of this machine", open: openPrograms},
+	{choice: chooseURL, name: DatabaseURLVariable, open: openEnvironment},
+	{choice: chooseDocker, name: "Docker engine", open: openDocker},
+	{choice: choosePrograms, name: "programs of this machine", open: openPrograms},
 }
 
 // errAbsent is wrapped by the error of a source that is not there, as opposed to broken.
 var errAbsent = errors.New("not available")
 
 func openShared() (string, error) {
+	candidates, err := candidateSources()
+	if err != nil {
+		return "", err
+	}
 	var absences []error
-	for _, s := range sources {
+	for _, s := range candidates {
 		database, err := s.open()
 		if err == nil {
 			return database, nil
 		}
-		err = fmt.Errorf("%s: %w", s.name, err)
+		err = insist(s.choice, fmt.Errorf("%s: %w", s.name, err))
 		if !errors.Is(err, errAbsent) {
 			return "", err
 		}
 		absences = append(absences, err)
 	}
 	return "", errors.Join(absences...)
+}
+
+// candidateSources are all of them, or the one that the user chose.
+func candidateSources() ([]source, error) {
+	choice := os.Getenv(ChoiceVariable)
+	if choice == "" {
+		return sources, nil
+	}
+	for i, s := range sources {
+		if s.choice == choice {
+			return sources[i : i+1], nil
+		}
+	}
+	return nil, fmt.Errorf("%s: got %q, want %s, %s or %s",
+		ChoiceVariable, choice, chooseURL, chooseDocker, choosePrograms)
+}
+
+func isChosen(choice string) bool { return os.Getenv(ChoiceVariable) == choice }
+
+// insist makes the absence of a source that the user chose a failure.
+func insist(choice string, err error) error {
+	if !isChosen(choice) {
+		return err
+	}
+	return fmt.Errorf("%s=%s: %v", ChoiceVariable, choice, err) // not wrapped: no errAbsent any more
 }
 
 // openEnvironment takes the database that the user named, and tidies up after earlier test processes
@@ -77,6 +115,8 @@ func openPrograms() (string, error) {
 const advice = `no Postgres for this test; get one in one of these ways:
   - install the server programs (Debian: apt-get install postgresql; macOS: brew install postgresql)
   - set ` + ProgramsVariable + ` to the folder that holds initdb and postgres
+  - start a Docker engine that has or can pull ` + imageRepository + ":" + imageTag + `, at its usual place or at DOCKER_HOST (not
+    enough for tests that stop and start a server)
   - set ` + DatabaseURLVariable + ` to the postgres:// URL of a database for tests (not enough for
     tests that stop and start a server)`
 
@@ -99,8 +139,10 @@ func giveUp(tb testing.TB, err error) {
 	tb.Skipf("pgtest: %s\n%v", advice, err)
 }
 
-// required errs on the loud side: a mistyped "yes" counts.
-func required() bool {
-	value := os.Getenv(RequireVariable)
+func required() bool { return isSet(RequireVariable) }
+
+// isSet errs on the loud side: a mistyped "yes" counts.
+func isSet(variable string) bool {
+	value := os.Getenv(variable)
 	return value != "" && value != "0"
 }

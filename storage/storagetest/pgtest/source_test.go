@@ -33,6 +33,36 @@ func TestAbsenceFailsWhereRequired(t *testing.T) {
 	}
 }
 
+// Ensure that a source which is picked is not replaced by another, and its absence not hidden by a skip.
+func TestChoiceFailsWhereAbsent(t *testing.T) {
+	database := NewServer(t).URL("postgres")
+	for choice, says := range map[string]string{
+		chooseDocker:   "no engine answers",
+		choosePrograms: "no folder with initdb",
+		"podman":       `"podman"`, // nor is a slip of the pen taken for no choice
+	} {
+		const test = "TestEveryCallHasItsOwnSchema"
+		out, code := runWithout(t, test, DatabaseURLVariable+"="+database, ChoiceVariable+"="+choice)
+		if code != 1 || !strings.Contains(out, "--- FAIL: "+test) || !strings.Contains(out, says) {
+			t.Errorf("%s: got exit code %d, want 1 and a failure that says %q:\n%s", choice, code, says, out)
+		}
+	}
+	out, code := runWithout(t, "TestEveryCallHasItsOwnSchema", ChoiceVariable+"="+chooseURL)
+	if code != 1 || !strings.Contains(out, DatabaseURLVariable) {
+		t.Errorf("%s: got exit code %d, want 1 and the name of the variable:\n%s", chooseURL, code, out)
+	}
+}
+
+// Ensure that a server of a test's own needs the programs where they are picked, and only there.
+func TestChoiceAndServerOfItsOwn(t *testing.T) {
+	for choice, want := range map[string]int{chooseURL: 0, chooseDocker: 0, choosePrograms: 1} {
+		out, code := runWithout(t, "TestStopAndStart", ChoiceVariable+"="+choice)
+		if code != want {
+			t.Errorf("%s: got exit code %d, want %d:\n%s", choice, code, want, out)
+		}
+	}
+}
+
 // Ensure that a database from the environment is enough for URL.
 func TestEnvironmentIsEnough(t *testing.T) {
 	database := NewServer(t).URL("postgres")

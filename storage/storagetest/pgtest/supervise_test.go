@@ -22,7 +22,7 @@ func TestServersEndWithTheirProcess(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			child, stdin, report := startHolder(t)
+			child, stdin, report := startHolder(t, childHoldsClusters)
 			if len(living(t, report.PIDs)) == 0 {
 				t.Fatal("no server runs: nothing to look at")
 			}

@@ -1,0 +1,150 @@
+package postgres_test
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// kind is one kind of call, and what must be true of it, whatever happened to the connection meanwhile.
+type kind struct {
+	name string
+	// given makes the record that the call is about, past the proxy, and the call.
+	given    func(l *cutLab, n storage.Name) storage.Call
+	want     storage.Outcome
+	reads    bool // the call changes nothing
+	acquires bool
+	state    storage.State // after the call, with attempt and version
+	attempt  int
+	version  int32
+	rival    storage.Outcome // what a reserve with another attempt id gets afterwards
+}
+
+// groups are the calls that are sent together: each kind alone, and several at once.
+func groups() (groups [][]kind) {
+	all := kinds()
+	for _, k := range all {
+		groups = append(groups, []kind{k})
+	}
+	return append(groups, all)
+}
+
+func kinds() []kind {
+	return []kind{
+		{name: "reserve", given: ofNothing, want: storage.OutcomeAcquired, acquires: true,
+			state: storage.InProgress, attempt: 1, version: 1, rival: storage.OutcomeInProgress},
+		{name: "replay", given: ofCompleted, want: storage.OutcomeReplay, reads: true,
+			state: storage.Completed, attempt: 1, version: 2, rival: storage.OutcomeReplay},
+		{name: "repeated attempt", given: ofReserved(sameAttempt), want: storage.OutcomeAcquired, reads: true,
+			state: storage.InProgress, attempt: 1, version: 1, rival: storage.OutcomeInProgress},
+		{name: "takeover", given: ofAbandoned(anotherAttempt), want: storage.OutcomeAcquired, acquires: true,
+			state: storage.InProgress, attempt: 2, version: 2, rival: storage.OutcomeInProgress},
+		{name: "complete", given: ofReserved(settle), want: storage.OutcomeSettled,
+			state: storage.Completed, attempt: 1, version: 2, rival: storage.OutcomeReplay},
+		{name: "release", given: ofReserved(giveBack), want: storage.OutcomeReleased,
+			state: storage.Released, attempt: 1, version: 2, rival: storage.OutcomeAcquired},
+		{name: "heartbeat", given: ofReserved(beat), want: storage.OutcomeRenewed,
+			state: storage.InProgress, attempt: 1, version: 2, rival: storage.OutcomeInProgress},
+		{name: "lookup", given: ofReserved(find), want: storage.OutcomeFound, reads: true,
+			state: storage.InProgress, attempt: 1, version: 1, rival: storage.OutcomeInProgress},
+	}
+}
+
+func ofNothing(_ *cutLab, n storage.Name) storage.Call { return attempt(n) }
+
+func ofCompleted(l *cutLab, n storage.Name) storage.Call {
+	r := attempt(n)
+	l.direct(r, settle(r, nil))
+	return attempt(n)
+}
+
+func ofReserved(then func(storage.Reserve, *storage.Record) storage.Call) func(*cutLab, storage.Name) storage.Call {
+	return func(l *cutLab, n storage.Name) storage.Call {
+		r := attempt(n)
+		return then(r, l.direct(r)[0].Record)
+	}
+}
+
+func ofAbandoned(then func(storage.Reserve, *storage.Record) storage.Call) func(*cutLab, storage.Name) storage.Call {
+	return func(l *cutLab, n storage.Name) storage.Call {
+		r := attempt(n)
+		r.Lease = time.Millisecond
+		record := l.direct(r)[0].Record
+		eventually(l.t, "the lease never ran out", func() bool {
+			a := l.direct(storage.Lookup{Name: n})[0]
+			return a.Record.StateAt(a.Now) == storage.Abandoned
+		})
+		return then(r, record)
+	}
+}
+
+// attempt is a reserve with an attempt id of its own.
+func attempt(n storage.Name) storage.Reserve {
+	r := reserve(n.Key)
+	r.Name = n
+	return r
+}
+
+// sameAttempt is the same reserve again, with the fresh token that every reserve comes with.
+func sameAttempt(r storage.Reserve, _ *storage.Record) storage.Call {
+	r.Token = storage.NewToken()
+	return r
+}
+
+func anotherAttempt(r storage.Reserve, _ *storage.Record) storage.Call { return attempt(r.Name) }
+
+func settle(r storage.Reserve, _ *storage.Record) storage.Call {
+	c := complete(r)
+	c.Response = firstResponse(r.Name)
+	return c
+}
+
+// firstResponse is the one response that a name may ever give back.
+func firstResponse(n storage.Name) *storage.Response {
+	return &storage.Response{Status: 201, Headers: [][2]string{{"Location", "/" + n.Key}}, Body: []byte("made for " + n.Key)}
+}
+
+func giveBack(r storage.Reserve, _ *storage.Record) storage.Call {
+	return storage.Release{Name: r.Name, Token: r.Token, Reason: "not now"}
+}
+
+func beat(r storage.Reserve, _ *storage.Record) storage.Call {
+	return storage.Heartbeat{Name: r.Name, Token: r.Token, Hold: true, Checkpoint: &storage.Checkpoint{Seq: 1, Data: "so far"}}
+}
+
+func find(r storage.Reserve, _ *storage.Record) storage.Call { return storage.Lookup{Name: r.Name} }
+
+// again is the call as somebody sends it who had no answer.
+func again(c storage.Call) storage.Call {
+	if r, ok := c.(storage.Reserve); ok {
+		return sameAttempt(r, nil)
+	}
+	return c
+}
+
+// wrong tells what is wrong with a record on which the call was done, once; before is the record as it was given.
+func (k kind) wrong(c storage.Call, before, after *storage.Record) error {
+	switch {
+	case after == nil:
+		return fmt.Errorf("there is no record")
+	case after.State != k.state || after.Attempt != k.attempt || after.Version != k.version:
+		return fmt.Errorf("it is %v, attempt %d, version %d; want %v, %d, %d", after.State, after.Attempt, after.Version, k.state, k.attempt, k.version)
+	case k.state == storage.Completed && !reflect.DeepEqual(after.Response, firstResponse(after.Name)):
+		return fmt.Errorf("the response is %+v; want %+v", after.Response, firstResponse(after.Name))
+	case before != nil && (after.Fence < before.Fence || (after.Fence > before.Fence) != k.acquires):
+		return fmt.Errorf("the fence is %d after %d", after.Fence, before.Fence)
+	}
+	switch c := c.(type) {
+	case storage.Reserve:
+		if k.acquires && (after.AttemptID != c.AttemptID || after.Takeover != (k.attempt > 1)) {
+			return fmt.Errorf("it is of the attempt %s, takeover %v; want %s, %v", after.AttemptID, after.Takeover, c.AttemptID, k.attempt > 1)
+		}
+	case storage.Heartbeat:
+		if after.OnLapse != storage.Hold || !reflect.DeepEqual(after.Checkpoint, c.Checkpoint) {
+			return fmt.Errorf("on lapse %v, checkpoint %+v; want hold, %+v", after.OnLapse, after.Checkpoint, c.Checkpoint)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,341 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/postgres"
+	"github.com/reprise-idempotency/reprise/storage/storagetest/faultproxy"
+)
+
+// cutLab is a store behind a proxy that cuts, and two ways past it.
+type cutLab struct {
+	t        *testing.T
+	random   *rand.Rand
+	proxy    *faultproxy.Proxy
+	store    *postgres.Store
+	straight *postgres.Store
+	observer *pgx.Conn
+	names    int
+	tally    tally
+	plan     cutPlan
+	failures int
+	ctx      context.Context // of one run: it ends with a hang
+	served   int             // process of the connection that was cut after all had been said on it; nobody can know
+}
+
+// appName is what the sessions behind the proxy are called.
+const appName = "reprise-cuts"
+
+func newCutLab(t *testing.T, random *rand.Rand) *cutLab {
+	t.Helper()
+	address := migrated(t)
+	proxy, err := faultproxy.New(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = proxy.Close() })
+	through, err := proxy.URL(with(t, address, "application_name", appName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := patient
+	o.MaxConns = 2
+	return &cutLab{t: t, random: random, proxy: proxy, store: open(t, through, o), straight: open(t, address, patient),
+		observer: connect(t, address), tally: tally{}, ctx: t.Context()}
+}
+
+// fail reports what a cut led to.
+func (l *cutLab) fail(format string, args ...any) {
+	l.t.Helper()
+	l.failures++
+	l.t.Errorf("%v: %s", l.plan, fmt.Sprintf(format, args...))
+}
+
+// given are the calls of one run, each on a name of its own, and the records before.
+type given struct {
+	kinds  []kind
+	calls  []storage.Call
+	before []seen
+}
+
+// seen is what is stored under a name: as the store reads it, and all of the row as text, empty without one.
+type seen struct {
+	record *storage.Record
+	row    string
+}
+
+func (l *cutLab) given(kinds []kind) given {
+	l.t.Helper()
+	g := given{kinds: kinds}
+	for _, k := range kinds {
+		l.names++
+		n := storage.Name{Tenant: "t", Operation: "op", Subject: "s", Key: fmt.Sprintf("key-%06d", l.names)}
+		g.calls = append(g.calls, k.given(l, n))
+	}
+	g.before = l.look(g)
+	return g
+}
+
+// direct sends calls past the proxy; they have to come to an outcome.
+func (l *cutLab) direct(calls ...storage.Call) []storage.Answer {
+	l.t.Helper()
+	answers := l.straight.Apply(l.ctx, calls)
+	for i, a := range answers {
+		if a.Err != nil {
+			l.t.Fatalf("past the proxy, %T: %v", calls[i], a.Err)
+		}
+	}
+	return answers
+}
+
+// look reads what is stored under the names of the calls, past the proxy.
+func (l *cutLab) look(g given) []seen {
+	l.t.Helper()
+	all := make([]seen, len(g.calls))
+	for i, c := range g.calls {
+		all[i].record = l.direct(storage.Lookup{Name: c.On()})[0].Record
+		err := l.observer.QueryRow(l.ctx, `SELECT coalesce((SELECT row_to_json(k)::text FROM reprise_keys AS k WHERE key = $1), '')`,
+			c.On().Key).Scan(&all[i].row)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// apply sends calls through the proxy.
+func (l *cutLab) apply(calls []storage.Call) []storage.Answer {
+	l.t.Helper()
+	return l.store.Apply(l.ctx, calls)
+}
+
+// prepare makes the pool cold, without a connection, or warm: each of its connections has prepared every statement.
+func (l *cutLab) prepare(cold bool) {
+	l.t.Helper()
+	if !cold {
+		l.warm()
+		return
+	}
+	l.store.Pool().Reset()
+	for _, c := range l.proxy.Conns() {
+		l.wait("a connection of the pool ends", c.Done()) // its farewell is no message of the calls
+	}
+}
+
+// warm goes from one connection to the next: the pool gives the one that came back last.
+func (l *cutLab) warm() {
+	l.t.Helper()
+	pool := l.store.Pool()
+	first, err := pool.Acquire(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	second, err := pool.Acquire(l.ctx)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	first.Release()
+	l.useAll()
+	if first, err = pool.Acquire(l.ctx); err != nil {
+		l.t.Fatal(err)
+	}
+	second.Release()
+	l.useAll()
+	first.Release()
+}
+
+// useAll makes the only free connection run every statement.
+func (l *cutLab) useAll() {
+	l.t.Helper()
+	l.names++
+	c := attempt(storage.Name{Tenant: "t", Operation: "warm", Subject: "s", Key: fmt.Sprintf("warm-%06d", l.names)})
+	for _, call := range []storage.Call{c, complete(c)} {
+		if a := l.apply([]storage.Call{call})[0]; a.Err != nil {
+			l.t.Fatalf("warming up: %v", a.Err)
+		}
+	}
+}
+
+func (l *cutLab) wait(what string, signal <-chan struct{}) {
+	l.t.Helper()
+	select {
+	case <-signal:
+	case <-time.After(time.Minute):
+		l.t.Fatalf("%v: waited in vain: %s", l.plan, what)
+	}
+}
+
+// run makes one cut, and judges what came of it.
+func (l *cutLab) run(p cutPlan) {
+	l.t.Helper()
+	p.fault.Offset = 1 + l.random.IntN(max(p.bytes-1, 1))
+	p.fault.Reset = l.random.IntN(2) == 0
+	l.plan = p
+	var cancel context.CancelFunc
+	l.ctx, cancel = context.WithTimeout(l.t.Context(), time.Minute)
+	defer cancel()
+	g := l.given(p.calls)
+	l.prepare(p.cold)
+	l.proxy.Forget()
+	armed := l.proxy.Arm(p.fault)
+	answers := l.apply(g.calls)
+	if l.proxy.Disarm() > 0 {
+		l.tally["missed"]++
+		l.t.Logf("missed: %v", l.plan)
+		return
+	}
+	l.wait("the cut", armed.Fired())
+	l.tally["fired"]++
+	l.tally[fmt.Sprintf("%v %v", p.fault.At, p.fault.Direction)]++
+	l.serverEnds(armed)
+	l.returned(armed)
+	stored := l.look(g)
+	l.judge(g, answers, stored)
+	l.repeat(g, stored)
+	l.usable()
+}
+
+// serverEnds waits until nothing more can come of what the server was sent.
+func (l *cutLab) serverEnds(armed *faultproxy.Armed) {
+	l.t.Helper()
+	if !l.plan.fault.Reset {
+		l.wait("the server's end", armed.Conn().ServerGone())
+	}
+	pid := armed.Conn().PID() // 0: it was not told yet, and the session had not begun
+	eventually(l.t, "the server's process never ended", func() bool {
+		var runs bool
+		err := l.observer.QueryRow(l.ctx, `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1)`, pid).Scan(&runs)
+		return err == nil && !runs
+	})
+}
+
+// returned asserts that the connection that was cut is not in the pool, unless the cut came after all had been said.
+func (l *cutLab) returned(armed *faultproxy.Armed) {
+	l.t.Helper()
+	pid := armed.Conn().PID()
+	l.served = 0
+	if m := armed.Message(); m.Name == "ReadyForQuery" && m.Forwarded == m.Length {
+		l.served = pid
+	}
+	for _, conn := range l.store.Pool().AcquireAllIdle(l.ctx) {
+		if is := int(conn.Conn().PgConn().PID()); is == pid && is != l.served {
+			l.fail("the connection that was cut is in the pool")
+		}
+		conn.Release()
+	}
+}
+
+// usable asserts that every connection of the pool works, and that no transaction is open.
+func (l *cutLab) usable() {
+	l.t.Helper()
+	var inTransaction int
+	err := l.observer.QueryRow(l.ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1
+		AND state LIKE 'idle in transaction%'`, appName).Scan(&inTransaction)
+	if err != nil || inTransaction > 0 {
+		l.fail("%d sessions are in a transaction, %v", inTransaction, err)
+	}
+	for _, conn := range l.store.Pool().AcquireAllIdle(l.ctx) {
+		if err := conn.Ping(l.ctx); err != nil && int(conn.Conn().PgConn().PID()) != l.served {
+			l.fail("a connection of the pool is broken: %v", err)
+		}
+		conn.Release()
+	}
+	if total := l.store.Pool().Stat().TotalConns(); total > 2 {
+		l.fail("the pool has %d connections, want 2 at most", total)
+	}
+}
+
+// judge holds the answers against what is stored.
+func (l *cutLab) judge(g given, answers []storage.Answer, stored []seen) {
+	l.t.Helper()
+	for i, k := range g.kinds {
+		a, changed := answers[i], stored[i].row != g.before[i].row
+		var wrong error
+		switch {
+		case errors.Is(a.Err, storage.ErrOutcomeUnknown):
+			l.tally["unknown"]++
+			if k.reads {
+				wrong = errors.New("nobody can know the outcome of what only reads")
+			} else if changed {
+				wrong = k.wrong(g.calls[i], g.before[i].record, stored[i].record)
+			}
+		case errors.Is(a.Err, storage.ErrUnavailable):
+			l.tally["unavailable"]++
+			if changed {
+				wrong = errors.New("the record was changed")
+			}
+		default:
+			l.tally["right"]++
+			wrong = k.wrongAnswer(g.calls[i], g.before[i], a, stored[i])
+		}
+		if wrong != nil {
+			l.fail("%s got %v, %v: %v", k.name, a.Outcome, a.Err, wrong)
+		}
+	}
+}
+
+// wrongAnswer tells what is wrong with an answer that came, or with what is stored after it.
+func (k kind) wrongAnswer(c storage.Call, before seen, a storage.Answer, stored seen) error {
+	switch {
+	case a.Err != nil || a.Outcome != k.want:
+		return fmt.Errorf("want %v, or that the store did not answer", k.want)
+	case k.reads && stored.row != before.row:
+		return errors.New("the record was changed")
+	case stored.record == nil || a.Record.Token != stored.record.Token || a.Record.Fence != stored.record.Fence:
+		return errors.New("something else is stored")
+	}
+	return errors.Join(k.wrong(c, before.record, a.Record), k.wrong(c, before.record, stored.record))
+}
+
+// repeat sends the calls again, as somebody does who had no answer, and then those of others.
+func (l *cutLab) repeat(g given, stored []seen) {
+	l.t.Helper()
+	calls, rivals := slices.Clone(g.calls), slices.Clone(g.calls)
+	for i, c := range g.calls {
+		calls[i], rivals[i] = again(c), attempt(c.On())
+	}
+	answers := l.apply(calls)
+	final := l.look(g)
+	for i, k := range g.kinds {
+		if wrong := k.wrongRepeat(calls[i], g.before[i], stored[i], answers[i], final[i]); wrong != nil {
+			l.fail("%s, repeated, got %v, %v: %v", k.name, answers[i].Outcome, answers[i].Err, wrong)
+		}
+	}
+	for i, a := range l.apply(rivals) {
+		k := g.kinds[i]
+		if a.Err != nil || a.Outcome != k.rival {
+			l.fail("after %s another attempt got %v, %v; want %v", k.name, a.Outcome, a.Err, k.rival)
+		} else if last := final[i].record; a.Outcome == storage.OutcomeAcquired && (a.Record.Attempt != last.Attempt+1 || a.Record.Fence <= last.Fence) {
+			l.fail("after %s another attempt has number %d and fence %d", k.name, a.Record.Attempt, a.Record.Fence)
+		}
+	}
+}
+
+// wrongRepeat tells what is wrong with the answer to a repeated call, or with what is stored after it: all is as if the
+// call had been sent once.
+func (k kind) wrongRepeat(c storage.Call, before, stored seen, a storage.Answer, final seen) error {
+	was := stored.row != before.row
+	r, isReserve := c.(storage.Reserve)
+	switch {
+	case a.Err != nil || a.Outcome != k.want:
+		return fmt.Errorf("want %v", k.want)
+	case (was || k.reads) && k.name != "heartbeat" && final.row != stored.row:
+		return fmt.Errorf("the record changed once more:\n%s\n%s", stored.row, final.row)
+	case was && (final.record.Token != stored.record.Token || final.record.Fence != stored.record.Fence):
+		return errors.New("it was granted twice")
+	case !was && k.acquires && isReserve && final.record.Token != r.Token:
+		return errors.New("the token is not that of the call")
+	case a.Record.Token != final.record.Token || a.Record.Fence != final.record.Fence:
+		return errors.New("something else is stored")
+	}
+	return k.wrong(c, before.record, final.record)
+}
