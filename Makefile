@@ -2,7 +2,7 @@
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 MODULES     := . client
 
-.PHONY: help run build test race lint mutants crash
+.PHONY: help run build test race lint mutants crash bench
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,3 +28,8 @@ mutants: ## Break the code in known ways, one at a time: the tests must fail eac
 
 crash: ## Kill the service and Postgres under load, and compare with what was acknowledged (some 4 minutes)
 	go run ./crash
+
+bench: ## Pairs a second beside plain statements, and what waiting costs, on a quiet machine (some 4 minutes)
+	go run ./bench baseline
+	go run ./bench waiting
+	go run ./bench search

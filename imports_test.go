@@ -31,31 +31,38 @@ var layers = map[string][]string{
 	"storage/storagetest/faultstore": {"storage"},
 	"storage/storagetest/model":      {"storage"},
 	"storage/storagetest/pgtest":     {},
-	"service":                        {"storage", "service/auth", "client/fingerprint"},
+	"service":                        {"storage", "service/auth", "service/waiting", "client/fingerprint"},
+	"service/waiting":                {"storage"},
+	"service/sweeper":                {"storage"},
+	"service/metrics":                {"storage", "service/httpapi", "service/sweeper", "service/waiting"},
 	"service/auth":                   {},
+	"service/apidocs":                {},
 	"service/httpapi":                {"service", "service/auth", "storage", "client/wire", "client/fingerprint"},
-	"cmd/reprise":                    {".", "service", "service/auth", "service/httpapi", "storage", "storage/postgres", "storage/sqlite", "migrations"},
+	"cmd/reprise": {".", "client/wire", "service", "service/apidocs", "service/auth", "service/httpapi", "service/metrics",
+		"service/sweeper", "storage", "storage/postgres", "storage/sqlite", "migrations"},
 }
 
 // outside says which packages alone may import a library.
 var outside = map[string][]string{
 	"github.com/labstack/echo":       {"service/httpapi"},
-	"github.com/jackc/pgx":           {"storage/postgres", "storage/storagetest/pgtest", "crash"},
+	"github.com/jackc/pgx":           {"storage/postgres", "storage/storagetest/pgtest", "bench", "crash"},
 	"github.com/ory/dockertest":      {"storage/storagetest/pgtest"},
-	"modernc.org/sqlite":             {"storage/sqlite", "crash"},
-	"database/sql":                   {"storage/sqlite", "migrations", "crash"},
-	"net/http":                       {"service/httpapi", "cmd/reprise", "crash"},
+	"modernc.org/sqlite":             {"storage/sqlite", "bench", "crash"},
+	"database/sql":                   {"storage/sqlite", "migrations", "bench", "crash"},
+	"net/http":                       {"service/apidocs", "service/httpapi", "cmd/reprise", "bench", "crash"},
 	"github.com/golang-jwt/jwt":      {"service/auth"},
 	"github.com/pressly/goose":       {"migrations", "storage/postgres", "storage/sqlite", "cmd/reprise"},
 	"github.com/spf13/cobra":         {"cmd/reprise"},
 	"github.com/knadh/koanf":         {"cmd/reprise"},
-	"testing":                        {"storage/storagetest", "storage/storagetest/model", "storage/storagetest/pgtest", "crash"},
+	"github.com/prometheus/":         {"service/metrics", "cmd/reprise"},
+	"testing":                        {"storage/storagetest", "storage/storagetest/model", "storage/storagetest/pgtest", "bench", "crash"},
 	"github.com/getkin/kin-openapi":  {},
+	"go.yaml.in/yaml":                {"service/apidocs"},
 	"github.com/go-json-experiment/": {"service/httpapi"},
 }
 
 // programs are tools of this repository, which nothing imports and which may import anything of it.
-var programs = []string{"crash", "mutants"}
+var programs = []string{"bench", "crash", "mutants"}
 
 // Ensure that every package imports only what its layer allows, and that a library stays in its room. The files are
 // parsed: the answer of the go command may be a cached one.

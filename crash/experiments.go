@@ -17,17 +17,33 @@ func (r *report) runAll(ctx context.Context, f flags) error {
 		return err
 	}
 	defer l.close()
-	if f.store != storePostgres {
-		r.note(r.crashSQLite(ctx, f, l))
-		r.note(r.traceSQLite(ctx, l))
-	}
-	if f.store != storeSQLite {
-		r.note(r.crashPostgres(ctx, f, l))
-		r.note(r.tracePostgres(ctx, l))
-		r.note(r.outagePostgres(ctx, l))
+	for _, e := range []struct {
+		kind, store string
+		do          func() error
+	}{
+		{kindKills, storeSQLite, func() error { return r.crashSQLite(ctx, f, l) }},
+		{kindFlush, storeSQLite, func() error { return r.traceSQLite(ctx, l) }},
+		{kindKills, storePostgres, func() error { return r.crashPostgres(ctx, f, l) }},
+		{kindFlush, storePostgres, func() error { return r.tracePostgres(ctx, l) }},
+		{kindOutages, storePostgres, func() error { return r.outagePostgres(ctx, l) }},
+		{kindSweep, storePostgres, func() error { return r.sweepPostgres(ctx, l) }},
+	} {
+		if (f.store == "both" || f.store == e.store) && (f.only == "" || f.only == e.kind) {
+			r.note(e.do())
+		}
 	}
 	return nil
 }
+
+// The kinds of experiments.
+const (
+	kindKills   = "kills"
+	kindFlush   = "flush"
+	kindOutages = "outages"
+	kindSweep   = "sweep"
+)
+
+var kinds = []string{kindKills, kindFlush, kindOutages, kindSweep}
 
 // note keeps the error of an experiment for the end.
 func (r *report) note(err error) {

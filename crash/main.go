@@ -4,6 +4,7 @@
 //
 //	go run ./crash                       all experiments, some 10 minutes
 //	go run ./crash -store sqlite -kills 20
+//	go run ./crash -only sweep           one kind: kills, flush, outages or sweep
 package main
 
 import (
@@ -13,6 +14,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,7 +23,7 @@ import (
 type flags struct {
 	kills, stops, callers int
 	seed                  uint64
-	store                 string
+	store, only           string
 	time                  time.Duration
 }
 
@@ -31,9 +34,11 @@ func main() {
 	flag.IntVar(&f.callers, "callers", 32, "callers at the same time")
 	flag.Uint64Var(&f.seed, "seed", 0, "what the random choices start from; 0 takes one of its own. Timing is not repeated")
 	flag.StringVar(&f.store, "store", "both", "sqlite, postgres or both")
+	flag.StringVar(&f.only, "only", "", "one kind of experiment: "+strings.Join(kinds, ", ")+"; all of them when empty")
 	flag.DurationVar(&f.time, "time", 15*time.Minute, "give up after this long")
 	flag.Parse()
-	if flag.NArg() > 0 || f.kills < 0 || f.stops < 0 || f.callers < 1 || (f.store != "both" && f.store != storeSQLite && f.store != storePostgres) {
+	if flag.NArg() > 0 || f.kills < 0 || f.stops < 0 || f.callers < 1 || (f.store != "both" && f.store != storeSQLite && f.store != storePostgres) ||
+		(f.only != "" && !slices.Contains(kinds, f.only)) {
 		flag.Usage()
 		os.Exit(2)
 	}

@@ -24,6 +24,7 @@ type report struct {
 	runs     []runResult
 	traces   []traceResult
 	outage   *outageResult
+	sweep    *sweepResult
 	failures []string // why it failed
 	skipped  []string // what was not looked at
 }
@@ -181,6 +182,9 @@ func (r *report) print(w io.Writer) {
 	if r.outage != nil {
 		r.outage.print(w)
 	}
+	if r.sweep != nil {
+		r.sweep.print(w)
+	}
 	for _, text := range r.skipped {
 		fmt.Fprintf(w, "\n!!! SKIPPED: %s\n", text)
 	}
@@ -199,10 +203,11 @@ func (r *report) print(w io.Writer) {
 		Runs     []runResult   `json:"runs"`
 		Traces   []traceResult `json:"traces"`
 		Outage   *outageResult `json:"outage,omitempty"`
+		Sweep    *sweepResult  `json:"sweep,omitempty"`
 		Skipped  []string      `json:"skipped,omitempty"`
 		Failures []string      `json:"failures"`
 		Seconds  float64       `json:"seconds"`
-	}{r.began.UTC().Format(time.DateOnly), runtime.NumCPU(), r.seed, r.runs, r.traces, r.outage, r.skipped,
+	}{r.began.UTC().Format(time.DateOnly), runtime.NumCPU(), r.seed, r.runs, r.traces, r.outage, r.sweep, r.skipped,
 		append([]string{}, r.failures...), time.Since(r.began).Round(100 * time.Millisecond).Seconds()})
 	if err != nil {
 		panic(err) // plain values

@@ -22,6 +22,7 @@ type service struct {
 	lab         *lab
 	databaseURL string
 	where       *address
+	more        []string // arguments
 
 	process *process // the running one, or nil
 	starts  int
@@ -38,8 +39,8 @@ type process struct {
 // launch starts the service and does not wait for it. Each life has a port of its own, so that none can be missing.
 func (s *service) launch() error {
 	// No context: the child is ended by kill or stop, and never otherwise.
-	cmd := s.lab.command(context.Background(), "serve", "--listen", "127.0.0.1:0",
-		"--database-url", s.databaseURL, "--data-dir", s.lab.folder)
+	cmd := s.lab.command(context.Background(), append([]string{"serve", "--listen", "127.0.0.1:0",
+		"--database-url", s.databaseURL, "--data-dir", s.lab.folder}, s.more...)...)
 	cmd.SysProcAttr = die()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -23,18 +23,19 @@ type CompleteRequest struct {
 // the response, a status outside of 100 to 999 apart: what cannot be kept of it is dropped and marked. Refusals:
 // CodeLeaseLost, CodeAlreadyCompleted.
 func (s *Service) Complete(ctx context.Context, p auth.Principal, r CompleteRequest) (Record, error) {
-	if err := allow(p, auth.KeysWrite); err != nil {
-		return Record{}, err
-	}
-	call, err := s.completeCall(p, r)
+	// The effect has happened: a caller who hangs up now still means it. The store bounds the wait itself.
+	a, err := s.one(context.WithoutCancel(ctx), p, r)
 	if err != nil {
 		return Record{}, err
 	}
-	// The effect has happened: a caller who hangs up now still means it. The store bounds the wait itself.
-	return s.expect(context.WithoutCancel(ctx), call, storage.OutcomeSettled)
+	return recordOf(a, storage.OutcomeSettled)
 }
 
-func (s *Service) completeCall(p auth.Principal, r CompleteRequest) (c storage.Complete, err error) {
+func (r CompleteRequest) call(s *Service, p auth.Principal) (_ storage.Call, err error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return nil, err
+	}
+	var c storage.Complete
 	if c.Name, err = s.name(p, r.Name); err != nil {
 		return c, err
 	}

@@ -20,6 +20,7 @@ const (
 	CodeMethodNotAllowed    Code = "method_not_allowed"     // the path takes another method
 	CodeInProgress          Code = "in_progress"            // somebody else holds a live lease
 	CodeUncertain           Code = "uncertain"              // the holder lapsed under hold: an operator must look
+	CodeVersionConflict     Code = "version_conflict"       // the record changed since it was looked at
 	CodeLeaseLost           Code = "lease_lost"             // the token is not, or no longer, the one that counts
 	CodeAlreadyCompleted    Code = "already_completed"      // settled, and not by this very call
 	CodeResponseUnavailable Code = "response_unavailable"   // it was done; the body of its response was not kept
@@ -74,6 +75,7 @@ var refusals = map[storage.Outcome]Error{
 	storage.OutcomeFingerprintMismatch: {Code: CodeFingerprintMismatch, Detail: "the key was used for another request: the fingerprints differ"},
 	storage.OutcomeLeaseLost:           {Code: CodeLeaseLost, Detail: "the lease is lost: another attempt acquired the key, or it was settled, released or has expired"},
 	storage.OutcomeAlreadyCompleted:    {Code: CodeAlreadyCompleted, Detail: "the key is settled already, with another outcome or by an operator"},
+	storage.OutcomeVersionConflict:     {Code: CodeVersionConflict, Detail: "version: the key changed since it was looked at; look again"},
 	storage.OutcomeNotFound:            {Code: CodeNotFound, Detail: "there is no such key"},
 }
 
@@ -87,7 +89,7 @@ func refuse(a storage.Answer) *Error {
 	if a.Record != nil && a.Outcome != storage.OutcomeFingerprintMismatch {
 		e.Record = &Record{Record: a.Record, Now: a.Now}
 	}
-	if a.Outcome == storage.OutcomeInProgress {
+	if a.Outcome == storage.OutcomeInProgress && a.Record.StateAt(a.Now) == storage.InProgress {
 		e.RetryAfter = min(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)
 	}
 	return &e

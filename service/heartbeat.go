@@ -23,24 +23,25 @@ const maxSeq = 1<<53 - 1
 // Heartbeat extends the lease from now, notes a checkpoint of a higher seq, and turns on_lapse to hold; it never takes
 // anything back. Needs the scope keys:write. Refusal: CodeLeaseLost.
 func (s *Service) Heartbeat(ctx context.Context, p auth.Principal, r HeartbeatRequest) (Grant, error) {
-	if err := allow(p, auth.KeysWrite); err != nil {
-		return Grant{}, err
-	}
-	call, err := s.heartbeatCall(p, r)
+	a, err := s.one(ctx, p, r)
 	if err != nil {
 		return Grant{}, err
 	}
-	a, err := s.apply(ctx, call)
-	if err != nil {
-		return Grant{}, err
-	}
+	return renewed(a)
+}
+
+func renewed(a storage.Answer) (Grant, error) {
 	if a.Outcome != storage.OutcomeRenewed {
 		return Grant{}, refuse(a)
 	}
 	return grant(a), nil
 }
 
-func (s *Service) heartbeatCall(p auth.Principal, r HeartbeatRequest) (c storage.Heartbeat, err error) {
+func (r HeartbeatRequest) call(s *Service, p auth.Principal) (_ storage.Call, err error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return nil, err
+	}
+	var c storage.Heartbeat
 	if c.Name, err = s.name(p, r.Name); err != nil {
 		return c, err
 	}

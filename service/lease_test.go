@@ -79,7 +79,7 @@ func code(err error) service.Code {
 func TestALateConfirmationIsExtended(t *testing.T) {
 	for _, confirmations := range []int{1, 2, 3} {
 		store := &late{Store: openSQLite(t), confirmations: confirmations}
-		got, err := service.New(store, service.DefaultLimits()).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
+		got, err := service.New(store, service.DefaultLimits(), nil).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
 		if err != nil || !got.Acquired || got.Attempt != 1 || time.Until(got.GoodUntil) < time.Hour/2 {
 			t.Errorf("%d late: got %+v %v, want attempt 1 with half of its lease left", confirmations, got, err)
 		}
@@ -92,7 +92,7 @@ func TestALateConfirmationIsExtended(t *testing.T) {
 // Ensure that a lease which cannot be confirmed in time is not answered as acquired: the caller repeats its attempt.
 func TestALeaseThatCannotBeConfirmedInTime(t *testing.T) {
 	store := &late{Store: openSQLite(t), confirmations: 1000}
-	s := service.New(store, service.DefaultLimits())
+	s := service.New(store, service.DefaultLimits(), nil)
 	_, err := s.Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
 	if code(err) != service.CodeOutcomeUnknown {
 		t.Errorf("got %v, want %s", err, service.CodeOutcomeUnknown)
@@ -113,7 +113,7 @@ func TestOvertakenWhileExtending(t *testing.T) {
 			storage.Reserve{Name: c.On(), Fingerprint: "f", Token: storage.NewToken(), AttemptID: "rival", Lease: time.Hour, Retention: time.Hour},
 		})
 	}
-	_, err := service.New(store, service.DefaultLimits()).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
+	_, err := service.New(store, service.DefaultLimits(), nil).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
 	if code(err) != service.CodeInProgress {
 		t.Errorf("got %v, want %s", err, service.CodeInProgress)
 	}
@@ -128,7 +128,7 @@ func TestOutageWhileExtending(t *testing.T) {
 			}
 			return nil
 		}}
-		_, err := service.New(store, service.DefaultLimits()).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
+		_, err := service.New(store, service.DefaultLimits(), nil).Reserve(t.Context(), principal(t), request("attempt-1", time.Hour))
 		if code(err) != service.CodeOutcomeUnknown || !errors.Is(err, kind) {
 			t.Errorf("%v: got %v, want %s", kind, err, service.CodeOutcomeUnknown)
 		}

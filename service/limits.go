@@ -11,8 +11,14 @@ type Range struct{ Default, Min, Max time.Duration }
 
 // Limits bound what a call may ask. Sizes are bytes.
 type Limits struct {
-	Lease     Range // how long one acquisition lasts without a heartbeat
-	Retention Range // how long a settled record is kept
+	Lease     Range         // how long one acquisition lasts without a heartbeat
+	Retention Range         // how long a settled record is kept
+	Wait      time.Duration // the longest that a reserve may ask to wait for another holder
+
+	Waiters          int // callers that wait at once, in all
+	WaitersPerTenant int
+	BatchCalls       int // of one batch
+	List             int // keys or acts of one page
 
 	Operation   int // at least 1
 	Subject     int
@@ -35,8 +41,15 @@ const (
 // DefaultLimits are those of the API's contract.
 func DefaultLimits() Limits {
 	return Limits{
-		Lease:       Range{Default: 30 * time.Second, Min: 100 * time.Millisecond, Max: time.Hour},
-		Retention:   Range{Default: 24 * time.Hour, Min: time.Second, Max: 90 * 24 * time.Hour},
+		Lease:     Range{Default: 30 * time.Second, Min: 100 * time.Millisecond, Max: time.Hour},
+		Retention: Range{Default: 24 * time.Hour, Min: time.Second, Max: 90 * 24 * time.Hour},
+		Wait:      20 * time.Second,
+
+		Waiters:          10_000,
+		WaitersPerTenant: 1000,
+		BatchCalls:       256,
+		List:             200,
+
 		Operation:   200,
 		Subject:     200,
 		Key:         255,
@@ -50,6 +63,9 @@ func DefaultLimits() Limits {
 	}
 }
 
+// maxWait leaves time for the answer before a server, or a load balancer, takes a request for dead after a minute.
+const maxWait = 40 * time.Second
+
 // The name is the key of an index, whose entries PostgreSQL bounds at 2,704 bytes.
 const maxNamePart = 512
 
@@ -58,6 +74,11 @@ func (l Limits) Validate() error {
 	return errors.Join(
 		l.Lease.validate("limits.lease"),
 		l.Retention.validate("limits.retention"),
+		withinTime("limits.wait", l.Wait, time.Millisecond, maxWait),
+		within("limits.waiters", l.Waiters, 0, 1_000_000),
+		within("limits.waiters_per_tenant", l.WaitersPerTenant, 0, 1_000_000),
+		within("limits.batch_calls", l.BatchCalls, 1, 4096),
+		within("limits.list", l.List, 1, 1000),
 		within("limits.operation", l.Operation, 1, maxNamePart),
 		within("limits.subject", l.Subject, 0, maxNamePart),
 		within("limits.key", l.Key, 1, maxNamePart),
@@ -84,6 +105,13 @@ func (r Range) validate(name string) error {
 func within(name string, got, least, most int) error {
 	if got < least || got > most {
 		return fmt.Errorf("%s: %d is not within %d and %d", name, got, least, most)
+	}
+	return nil
+}
+
+func withinTime(name string, got, least, most time.Duration) error {
+	if got < least || got > most {
+		return fmt.Errorf("%s: %s is not within %s and %s", name, got, least, most)
 	}
 	return nil
 }

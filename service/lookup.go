@@ -16,23 +16,35 @@ type LookupRequest struct {
 // Lookup reads a key and changes nothing. Needs the scope keys:read; the body of a stored response is only shown with
 // keys:body. Refusals: CodeNotFound, CodeFingerprintMismatch.
 func (s *Service) Lookup(ctx context.Context, p auth.Principal, r LookupRequest) (Record, error) {
-	if err := allow(p, auth.KeysRead); err != nil {
-		return Record{}, err
-	}
-	name, err := s.name(p, r.Name)
+	a, err := s.one(ctx, p, r)
 	if err != nil {
 		return Record{}, err
 	}
-	if r.Fingerprint != nil {
-		if err := ownFingerprint(*r.Fingerprint); err != nil {
-			return Record{}, err
-		}
-	}
-	rec, err := s.expect(ctx, storage.Lookup{Name: name, Fingerprint: valueOf(r.Fingerprint)}, storage.OutcomeFound)
+	return found(p, a)
+}
+
+func found(p auth.Principal, a storage.Answer) (Record, error) {
+	rec, err := recordOf(a, storage.OutcomeFound)
 	if err == nil && !p.Has(auth.KeysBody) {
 		rec = withoutBody(rec)
 	}
 	return rec, err
+}
+
+func (r LookupRequest) call(s *Service, p auth.Principal) (storage.Call, error) {
+	if err := allow(p, auth.KeysRead); err != nil {
+		return nil, err
+	}
+	name, err := s.name(p, r.Name)
+	if err != nil {
+		return nil, err
+	}
+	if r.Fingerprint != nil {
+		if err := ownFingerprint(*r.Fingerprint); err != nil {
+			return nil, err
+		}
+	}
+	return storage.Lookup{Name: name, Fingerprint: valueOf(r.Fingerprint)}, nil
 }
 
 // withoutBody leaves the record itself alone: it may be shared.

@@ -19,27 +19,32 @@ type ReleaseRequest struct {
 // Release gives the key back undone, so that the next reserve acquires it. Needs the scope keys:write. Refusals:
 // CodeLeaseLost, CodeAlreadyCompleted.
 func (s *Service) Release(ctx context.Context, p auth.Principal, r ReleaseRequest) (Record, error) {
-	if err := allow(p, auth.KeysWrite); err != nil {
-		return Record{}, err
-	}
-	name, err := s.name(p, r.Name)
+	// A caller who hangs up now still means it. The store bounds the wait itself.
+	a, err := s.one(context.WithoutCancel(ctx), p, r)
 	if err != nil {
 		return Record{}, err
 	}
-	call := storage.Release{Name: name, Reason: valueOf(r.Reason), Forget: r.Forget}
-	if err := reason(call.Reason, s.limits.Reason); err != nil {
-		return Record{}, err
+	return recordOf(a, storage.OutcomeReleased)
+}
+
+func (r ReleaseRequest) call(s *Service, p auth.Principal) (_ storage.Call, err error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return nil, err
 	}
-	if call.Token, err = token(r.LeaseToken); err != nil {
-		return Record{}, err
+	c := storage.Release{Reason: valueOf(r.Reason), Forget: r.Forget}
+	if c.Name, err = s.name(p, r.Name); err != nil {
+		return c, err
 	}
-	// A caller who hangs up now still means it. The store bounds the wait itself.
-	return s.expect(context.WithoutCancel(ctx), call, storage.OutcomeReleased)
+	if err := reason(c.Reason, 0, s.limits.Reason); err != nil {
+		return c, err
+	}
+	c.Token, err = token(r.LeaseToken)
+	return c, err
 }
 
 // reason may be an error text of several lines.
-func reason(s string, most int) error {
-	if err := length("reason", s, 0, most); err != nil {
+func reason(s string, least, most int) error {
+	if err := length("reason", s, least, most); err != nil {
 		return err
 	}
 	if strings.ContainsRune(s, 0) {

@@ -19,6 +19,7 @@ type ReserveRequest struct {
 	Retention   *time.Duration
 	OnLapse     *string
 	Holder      *string
+	Wait        *time.Duration // how long to wait while somebody else holds a live lease; nil: not at all
 }
 
 // Grant is a lease. The zero GoodUntil belongs to none.
@@ -37,18 +38,35 @@ type Reservation struct {
 // Reserve acquires the key, or gives the response of whoever was first. Needs the scope keys:write. Refusals:
 // CodeInProgress, CodeUncertain, CodeLeaseLost (a stray duplicate), CodeFingerprintMismatch, CodeResponseUnavailable.
 func (s *Service) Reserve(ctx context.Context, p auth.Principal, r ReserveRequest) (Reservation, error) {
-	if err := allow(p, auth.KeysWrite); err != nil {
-		return Reservation{}, err
+	got, waiting, err := s.ReserveOrWait(ctx, p, r)
+	if waiting != nil {
+		waiting.Await(ctx)
+		return waiting.Reservation(ctx)
 	}
-	call, err := s.reserveCall(p, r)
+	return got, err
+}
+
+// ReserveOrWait is [Service.Reserve] in two steps: when the call has to wait, that is left to the caller, who may want to
+// do it where it costs least.
+func (s *Service) ReserveOrWait(ctx context.Context, p auth.Principal, r ReserveRequest) (Reservation, *Waiting, error) {
+	checked, err := r.call(s, p)
 	if err != nil {
-		return Reservation{}, err
+		return Reservation{}, nil, err
 	}
+	call := checked.(storage.Reserve)
 	a, err := s.acquire(ctx, call)
-	switch {
-	case err != nil:
-		return Reservation{}, err
-	case a.Outcome == storage.OutcomeAcquired, a.Outcome == storage.OutcomeReplay:
+	if err != nil {
+		return Reservation{}, nil, err
+	}
+	if a.Outcome == storage.OutcomeInProgress && r.Wait != nil {
+		return Reservation{}, &Waiting{service: s, call: call, atMost: *r.Wait}, nil
+	}
+	got, err := reservation(a)
+	return got, nil, err
+}
+
+func reservation(a storage.Answer) (Reservation, error) {
+	if a.Outcome == storage.OutcomeAcquired || a.Outcome == storage.OutcomeReplay {
 		return Reservation{Acquired: a.Outcome == storage.OutcomeAcquired, Grant: grant(a)}, nil
 	}
 	return Reservation{}, refuse(a)
@@ -57,11 +75,15 @@ func (s *Service) Reserve(ctx context.Context, p auth.Principal, r ReserveReques
 // leaseTries bounds how often a lease is extended because the store took more than half of it to confirm it.
 const leaseTries = 3
 
-// acquire puts the call, and extends a lease that comes back with less than half of it left, before anybody is told
-// that it was acquired: a lease is counted from when it was written, and the writing may have waited for locks or for
-// the disk; the answer to a repeated attempt_id may find it nearly over.
 func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.Answer, error) {
-	a, err := s.apply(ctx, call)
+	return s.confirm(ctx, call, s.store.Apply(ctx, []storage.Call{call})[0])
+}
+
+// confirm extends a lease that comes back with less than half of it left, before anybody is told that it was acquired: a
+// lease is counted from when it was written, and the writing may have waited for locks or for the disk; the answer to a
+// repeated attempt_id may find it nearly over.
+func (s *Service) confirm(ctx context.Context, call storage.Reserve, a storage.Answer) (storage.Answer, error) {
+	err := answered(a)
 	for try := 0; err == nil && a.Outcome == storage.OutcomeAcquired && !enoughLeft(a); try++ {
 		if try == leaseTries {
 			return a, tooLate(nil)
@@ -90,7 +112,11 @@ func enoughLeft(a storage.Answer) bool {
 	return time.Until(a.GoodUntil) >= a.Record.Lease/2
 }
 
-func (s *Service) reserveCall(p auth.Principal, r ReserveRequest) (c storage.Reserve, err error) {
+func (r ReserveRequest) call(s *Service, p auth.Principal) (_ storage.Call, err error) {
+	if err := allow(p, auth.KeysWrite); err != nil {
+		return nil, err
+	}
+	var c storage.Reserve
 	if c.Name, err = s.name(p, r.Name); err != nil {
 		return c, err
 	}
@@ -108,6 +134,9 @@ func (s *Service) reserveCall(p auth.Principal, r ReserveRequest) (c storage.Res
 	}
 	if c.OnLapse, err = onLapse("on_lapse", r.OnLapse); err != nil {
 		return c, err
+	}
+	if r.Wait != nil && (*r.Wait < time.Millisecond || *r.Wait > s.limits.Wait) {
+		return c, Invalid("wait", "must be 1ms to %s", short(s.limits.Wait))
 	}
 	c.AttemptID, c.Holder, c.Token = valueOf(r.AttemptID), valueOf(r.Holder), storage.NewToken()
 	return c, text("holder", c.Holder, 0, s.limits.Holder)

@@ -108,7 +108,7 @@ func TestResultHashTellsSettlementsApart(t *testing.T) {
 // Ensure that a body over the limit is dropped and marked, one of exactly the limit is kept, and the hash is that of
 // what was given.
 func TestBodyLimit(t *testing.T) {
-	s := New(nil, DefaultLimits())
+	s := New(nil, DefaultLimits(), nil)
 	for size, kept := range map[int]bool{0: true, 1 << 20: true, 1<<20 + 1: false} {
 		got, err := s.storable(&Response{Body: make([]byte, size)})
 		if err != nil || got.BodyDropped == kept || (got.Body != nil) != kept {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reprise-idempotency/reprise/service/auth"
+	"github.com/reprise-idempotency/reprise/service/waiting"
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
@@ -15,12 +16,25 @@ import (
 type Service struct {
 	store  storage.Store
 	limits Limits
+	room   *waiting.Room
 }
 
-// New makes a service over a store. The limits must be valid; see [Limits.Validate].
-func New(store storage.Store, limits Limits) *Service {
-	return &Service{store: store, limits: limits}
+// New makes a service over a store. The limits must be valid; see [Limits.Validate]. observer is told how waits go; it may
+// be nil.
+func New(store storage.Store, limits Limits, observer waiting.Observer) *Service {
+	room := waiting.New(store, waiting.Limits{Total: limits.Waiters, PerTenant: limits.WaitersPerTenant}, observer)
+	return &Service{store: room.Watch(store), limits: limits, room: room}
 }
+
+// StopWaiting answers everybody who waits as if nobody could; from now on nobody waits. It belongs to going down: all
+// other calls are still answered.
+func (s *Service) StopWaiting() { s.room.Close() }
+
+// Waiting tells how many callers wait now.
+func (s *Service) Waiting() int { return s.room.Waiting() }
+
+// Limits gives what the service was made with.
+func (s *Service) Limits() Limits { return s.limits }
 
 // Ready tells whether calls can be served now; the error is CodeStoreUnavailable, whose cause says how to mend it.
 func (s *Service) Ready(ctx context.Context) error {
@@ -49,27 +63,28 @@ func (r Record) DerivedState() storage.State { return r.StateAt(r.Now) }
 // apply puts one call to the store and turns what is not an answer into an [Error].
 func (s *Service) apply(ctx context.Context, call storage.Call) (storage.Answer, error) {
 	a := s.store.Apply(ctx, []storage.Call{call})[0]
-	switch {
-	case a.Err == nil:
-		return a, nil
-	case errors.Is(a.Err, storage.ErrOutcomeUnknown):
-		return a, unanswered(CodeOutcomeUnknown, "the store did not confirm the change: it may have been made; repeat the call with the same ids", a.Err)
-	case errors.Is(a.Err, storage.ErrUnavailable):
-		return a, unanswered(CodeStoreUnavailable, "the store cannot be reached: nothing was changed; repeat the call", a.Err)
-	}
-	return a, &Error{Code: CodeInternal, Detail: "the call could not be stored: nothing was changed", cause: a.Err}
+	return a, answered(a)
 }
 
-// expect puts one call and gives the record when it comes to the outcome that was hoped for; any other refuses.
-func (s *Service) expect(ctx context.Context, call storage.Call, hoped storage.Outcome) (Record, error) {
-	a, err := s.apply(ctx, call)
-	if err != nil {
-		return Record{}, err
+// answered turns what is not an answer into an [Error].
+func answered(a storage.Answer) error {
+	switch {
+	case a.Err == nil:
+		return nil
+	case errors.Is(a.Err, storage.ErrOutcomeUnknown):
+		return unanswered(CodeOutcomeUnknown, "the store did not confirm the change: it may have been made; repeat the call with the same ids", a.Err)
+	case errors.Is(a.Err, storage.ErrUnavailable):
+		return unanswered(CodeStoreUnavailable, "the store cannot be reached: nothing was changed; repeat the call", a.Err)
 	}
-	if a.Outcome != hoped {
-		return Record{}, refuse(a)
+	return &Error{Code: CodeInternal, Detail: "the call could not be stored: nothing was changed", cause: a.Err}
+}
+
+// unread turns an error of a read into an [Error].
+func unread(err error) error {
+	if errors.Is(err, storage.ErrUnavailable) {
+		return unanswered(CodeStoreUnavailable, "the store cannot be reached; repeat the call", err)
 	}
-	return Record{Record: a.Record, Now: a.Now}, nil
+	return &Error{Code: CodeInternal, Detail: "the store could not read what was asked for", cause: err}
 }
 
 // allow checks the caller's right to a call.

@@ -7,6 +7,9 @@ type Name struct {
 	Key       string `json:"key"`               // the caller's name for one logical operation: 1 to 255 bytes
 }
 
+// KeyName gives the name of every request that has one.
+func (n Name) KeyName() Name { return n }
+
 // ReserveRequest asks for the right to do the work. Exactly one of Fingerprint and Request is given.
 type ReserveRequest struct {
 	Name
@@ -17,6 +20,7 @@ type ReserveRequest struct {
 	Retention   *string  `json:"retention,omitempty"`   // default 24h
 	OnLapse     *string  `json:"on_lapse,omitempty"`    // "retry" (default) or "hold"
 	Holder      *string  `json:"holder,omitempty"`      // who holds it, for people: up to 255 bytes
+	Wait        *string  `json:"wait,omitempty"`        // how long to wait while another attempt is in progress: up to 20s; default not at all
 }
 
 // Request is what makes a retry the same request.

@@ -17,11 +17,15 @@ import (
 // config is the effective configuration.
 type config struct {
 	listen        string
+	adminListen   string
+	logLevel      string
+	logFormat     string
 	databaseURL   string
 	dataDir       string
 	drainDelay    time.Duration
 	sweepInterval time.Duration
 	maxBody       int
+	maxBatch      int
 	poolSize      int
 	auth          authConfig
 	limits        service.Limits
@@ -41,7 +45,10 @@ func defaultConfig() config {
 		listen:        "127.0.0.1:8080",
 		dataDir:       "./reprise-data",
 		sweepInterval: time.Minute,
+		logLevel:      "info",
+		logFormat:     "auto",
 		maxBody:       httpapi.DefaultMaxBody,
+		maxBatch:      httpapi.DefaultMaxBatch,
 		poolSize:      8,
 		auth:          authConfig{tenantClaim: auth.DefaultTenantClaim},
 		limits:        service.DefaultLimits(),
@@ -77,6 +84,9 @@ func (c config) validate() error {
 	var errs []error
 	if _, _, err := net.SplitHostPort(c.listen); err != nil {
 		errs = append(errs, fmt.Errorf("listen: %q is not HOST:PORT, such as 127.0.0.1:8080", c.listen))
+	}
+	if _, _, err := net.SplitHostPort(c.adminListen); c.adminListen != "" && err != nil {
+		errs = append(errs, fmt.Errorf("admin_listen: %q is not HOST:PORT, such as 127.0.0.1:9090", c.adminListen))
 	}
 	errs = append(errs, c.validateStore(), c.validateAuth(), c.limits.Validate())
 	if c.maxBody < c.limits.Body {

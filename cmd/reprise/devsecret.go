@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/reprise-idempotency/reprise/service/auth"
 )
 
 // secretFile holds the development secret, in the data folder.
@@ -54,4 +56,17 @@ func makeSecret(dir, path string) error {
 		return err
 	}
 	return nil
+}
+
+// tokenConfig gives what tokens are verified with: what was configured or, on the embedded store, the development secret.
+func (p *program) tokenConfig(c config) (auth.Config, error) {
+	if c.auth.hasKey() {
+		return c.auth.verifierConfig()
+	}
+	secret, err := developmentSecret(c.dataDir)
+	if err != nil {
+		return auth.Config{}, err
+	}
+	c.auth.hs256Secret = secret
+	return c.auth.verifierConfig()
 }

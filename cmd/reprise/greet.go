@@ -5,6 +5,16 @@ import (
 	"strings"
 )
 
+// greeting is what is said when the service takes connections: nothing to one that was configured.
+func (p *program) greeting(c config) func(address string) error {
+	return func(address string) error {
+		if !c.auth.hasKey() {
+			p.greet(c, address)
+		}
+		return nil
+	}
+}
+
 // greet prints what to type next to somebody who tries the service without configuration.
 func (p *program) greet(c config, address string) {
 	fmt.Fprintf(p.stdout, `

@@ -71,7 +71,8 @@ func (p *program) rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().String("config", "", "YAML file with settings (REPRISE_CONFIG)")
 	addFlags(root.PersistentFlags())
-	root.AddCommand(p.serveCommand(), p.migrateCommand(), p.tokenCommand(), p.configCommand(), p.versionCommand())
+	root.AddCommand(p.serveCommand(), p.tryCommand(), p.migrateCommand(), p.sweepCommand(), p.tokenCommand(), p.healthcheckCommand(),
+		p.configCommand(), p.versionCommand())
 	return root
 }
 
@@ -83,12 +84,24 @@ func noArgs(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// logger writes text for people at a terminal and JSON for machines.
-func (p *program) logger() *slog.Logger {
-	if f, ok := p.stderr.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return slog.New(slog.NewTextHandler(p.stderr, nil))
-		}
+// logger writes text for people at a terminal and JSON for machines, unless the configuration says which.
+func (p *program) logger(c config) *slog.Logger {
+	options := &slog.HandlerOptions{}
+	var level slog.Level
+	if level.UnmarshalText([]byte(c.logLevel)) == nil { // the setting takes no other
+		options.Level = level
 	}
-	return slog.New(slog.NewJSONHandler(p.stderr, nil))
+	if c.logFormat == "text" || c.logFormat == "auto" && isTerminal(p.stderr) {
+		return slog.New(slog.NewTextHandler(p.stderr, options))
+	}
+	return slog.New(slog.NewJSONHandler(p.stderr, options))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,8 +35,14 @@ var settings = []setting{
 	number("pool_size", "connections to Postgres", 1, 1000, func(c *config) *int { return &c.poolSize }),
 	span("drain_delay", "how long to be unready before connections are closed on SIGTERM",
 		func(c *config) *time.Duration { return &c.drainDelay }),
-	span("sweep_interval", "pause between two sweeps of expired records (no effect in this version: nothing is swept yet)",
+	span("sweep_interval", "pause between two sweeps of expired keys; 0s: this process does not sweep, see reprise sweep",
 		func(c *config) *time.Duration { return &c.sweepInterval }),
+	text("admin_listen", "HOST:PORT for /metrics alone; on the other listener when not set",
+		func(c *config) *string { return &c.adminListen }),
+	choice("log.level", "least level of log lines: debug has a line for every call", []string{"debug", "info", "warn", "error"},
+		func(c *config) *string { return &c.logLevel }),
+	choice("log.format", "auto: text at a terminal, else json", []string{"auto", "text", "json"},
+		func(c *config) *string { return &c.logFormat }),
 
 	unflagged(secret(text("auth.hs256_secret", "shared secret of HS256 tokens, at least 32 bytes",
 		func(c *config) *string { return &c.auth.hs256Secret }))),
@@ -55,6 +62,11 @@ var settings = []setting{
 		func(c *config) *time.Duration { return &c.limits.Retention.Default }),
 	span("limits.retention_min", "shortest retention", func(c *config) *time.Duration { return &c.limits.Retention.Min }),
 	span("limits.retention_max", "longest retention", func(c *config) *time.Duration { return &c.limits.Retention.Max }),
+	span("limits.wait", "longest time that a reserve may ask to wait", func(c *config) *time.Duration { return &c.limits.Wait }),
+	size("limits.waiters", "reserves that wait at once; 0: none", func(c *config) *int { return &c.limits.Waiters }),
+	size("limits.waiters_per_tenant", "reserves of one tenant that wait at once", func(c *config) *int { return &c.limits.WaitersPerTenant }),
+	size("limits.batch_calls", "calls of a batch", func(c *config) *int { return &c.limits.BatchCalls }),
+	size("limits.list", "keys or acts of one page", func(c *config) *int { return &c.limits.List }),
 	size("limits.operation", "bytes of an operation", func(c *config) *int { return &c.limits.Operation }),
 	size("limits.subject", "bytes of a subject", func(c *config) *int { return &c.limits.Subject }),
 	size("limits.key", "bytes of a key", func(c *config) *int { return &c.limits.Key }),
@@ -67,11 +79,25 @@ var settings = []setting{
 		func(c *config) *int { return &c.limits.HeaderBytes }),
 	size("limits.response_body", "bytes of a body kept of a response", func(c *config) *int { return &c.limits.Body }),
 	size("limits.request_body", "bytes of a request's body", func(c *config) *int { return &c.maxBody }),
+	size("limits.batch_body", "bytes of the body of a batch", func(c *config) *int { return &c.maxBatch }),
 }
 
 func text(key, usage string, at func(*config) *string) setting {
 	return setting{key: key, usage: usage,
 		set: func(c *config, v string) error { *at(c) = v; return nil },
+		get: func(c config) string { return *at(&c) },
+	}
+}
+
+func choice(key, usage string, words []string, at func(*config) *string) setting {
+	return setting{key: key, usage: usage + " (" + strings.Join(words, ", ") + ")",
+		set: func(c *config, v string) error {
+			if !slices.Contains(words, v) {
+				return fmt.Errorf("%q is not one of %s", v, strings.Join(words, ", "))
+			}
+			*at(c) = v
+			return nil
+		},
 		get: func(c config) string { return *at(&c) },
 	}
 }

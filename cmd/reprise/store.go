@@ -11,6 +11,14 @@ import (
 	"github.com/reprise-idempotency/reprise/storage/sqlite"
 )
 
+// openStore opens the backend that the configuration names.
+func openStore(ctx context.Context, c config, log *slog.Logger) (storage.Store, error) {
+	if c.usesPostgres() {
+		return openPostgres(ctx, c, log)
+	}
+	return openSQLite(ctx, c)
+}
+
 func openSQLite(ctx context.Context, c config) (storage.Store, error) {
 	if err := c.makeDataDir(); err != nil {
 		return nil, err

@@ -48,13 +48,18 @@ func (p *program) sign(c config, tenant, scope string, ttl time.Duration) (strin
 	if err != nil {
 		return "", err
 	}
-	signer, err := auth.NewSigner(signing)
-	if err != nil {
-		return "", err
-	}
 	var scopes []auth.Scope
 	for _, s := range strings.Fields(scope) {
 		scopes = append(scopes, auth.Scope(s))
+	}
+	return sign(signing, tenant, scopes, ttl)
+}
+
+// sign makes a token with the secret that tokens are verified with.
+func sign(with auth.Config, tenant string, scopes []auth.Scope, ttl time.Duration) (string, error) {
+	signer, err := auth.NewSigner(with)
+	if err != nil {
+		return "", err
 	}
 	token, err := signer.Sign(tenant, scopes, ttl)
 	if err != nil {

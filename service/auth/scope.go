@@ -29,6 +29,9 @@ const (
 // which scopes are listed.
 var knownScopes = [...]Scope{KeysWrite, KeysRead, KeysBody, KeysAdmin, Ops}
 
+// Scopes lists all scopes that there are.
+func Scopes() []Scope { return slices.Clone(knownScopes[:]) }
+
 // scopeSet is a set of known scopes. Being a number, it makes a Principal that
 // can be copied out of the verifier's memory without anyone sharing a slice.
 type scopeSet uint8

@@ -3,8 +3,11 @@ package httpapi
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/labstack/echo/v4"
@@ -13,19 +16,38 @@ import (
 	"github.com/reprise-idempotency/reprise/service/auth"
 )
 
+// caller is who calls, and from where.
+type caller struct {
+	auth.Principal
+	service.Origin
+}
+
+func callerOf(c echo.Context) caller {
+	return caller{principal(c), service.Origin{Address: c.RealIP(), RequestID: c.Response().Header().Get(requestIDHeader)}}
+}
+
 // handler is what differs between calls: from a decoded request to a status and an answer.
-type handler[Request any] func(ctx context.Context, p auth.Principal, r *Request) (status int, answer any, err error)
+type handler[Request any] func(ctx context.Context, by caller, r *Request) (status int, answer any, err error)
+
+// reader is a handler of a call that reads, and has only a query.
+type reader func(ctx context.Context, by caller, q query) (answer any, err error)
 
 // decoder reads a body into a request.
 type decoder[Request any] func(body []byte, into *Request) error
 
+// bound is how large a body may be, and what to do with one that is larger.
+type bound struct {
+	bytes int64
+	way   string
+}
+
 // call makes a route of a handler.
-func call[Request any](a *API, read decoder[Request], h handler[Request]) echo.HandlerFunc {
+func call[Request any](most bound, read decoder[Request], h handler[Request]) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := onceEach(c.QueryParams()); err != nil {
 			return err
 		}
-		body, err := a.readBody(c)
+		body, err := readBody(c, most)
 		if err != nil {
 			return err
 		}
@@ -33,11 +55,33 @@ func call[Request any](a *API, read decoder[Request], h handler[Request]) echo.H
 		if err := read(body, &r); err != nil {
 			return err
 		}
-		status, answer, err := h(c.Request().Context(), principal(c), &r)
+		noteName(c, &r)
+		status, answer, err := h(c.Request().Context(), callerOf(c), &r)
 		if err != nil {
 			return err
 		}
+		noteOutcome(c, answer)
 		return respond(c, status, "application/json", answer)
+	}
+}
+
+// ask makes a route of a reader with the parameters that it knows.
+func ask(known []string, h reader) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		q := c.QueryParams()
+		if err := onceEach(q); err != nil {
+			return err
+		}
+		for _, name := range slices.Sorted(maps.Keys(q)) {
+			if !slices.Contains(known, name) {
+				return service.Invalid(clean(name), "is not a parameter of this call; it takes %s", strings.Join(known, ", "))
+			}
+		}
+		answer, err := h(c.Request().Context(), callerOf(c), query(q))
+		if err != nil {
+			return err
+		}
+		return respond(c, http.StatusOK, "application/json", answer)
 	}
 }
 
@@ -67,14 +111,14 @@ func respond(c echo.Context, status int, contentType string, answer any) error {
 }
 
 // readBody reads a body within the limit, whatever the request says of its length.
-func (a *API) readBody(c echo.Context) ([]byte, error) {
+func readBody(c echo.Context, most bound) ([]byte, error) {
 	r := c.Request()
 	if err := acceptsAsJSON(r.Header); err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, a.MaxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, most.bytes))
 	if err != nil {
-		return nil, bodyError(err, a.MaxBody)
+		return nil, bodyError(err, most)
 	}
 	return body, nil
 }

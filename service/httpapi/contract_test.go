@@ -85,7 +85,8 @@ func (m message) check() error {
 
 // input finds the operation; nil when it is not described.
 func (m message) input(doc *openapi3.T) *openapi3filter.RequestValidationInput {
-	item := doc.Paths.Find(m.path)
+	path, _, _ := strings.Cut(m.path, "?")
+	item := doc.Paths.Find(path)
 	if item == nil || item.GetOperation(m.method) == nil {
 		return nil
 	}
@@ -93,9 +94,11 @@ func (m message) input(doc *openapi3.T) *openapi3filter.RequestValidationInput {
 	if err != nil {
 		return nil
 	}
-	r.Header = m.sent
+	if r.Header = m.sent; m.method == http.MethodGet {
+		r.Body = nil
+	}
 	return &openapi3filter.RequestValidationInput{Request: r, Options: checking,
-		Route: &routers.Route{Spec: doc, Path: m.path, PathItem: item, Method: m.method, Operation: item.GetOperation(m.method)}}
+		Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: m.method, Operation: item.GetOperation(m.method)}}
 }
 
 var checking = &openapi3filter.Options{

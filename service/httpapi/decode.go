@@ -51,11 +51,10 @@ func acceptsAsJSON(h http.Header) error {
 	return nil
 }
 
-func bodyError(err error, most int64) error {
+func bodyError(err error, most bound) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return &service.Error{Code: service.CodePayloadTooLarge, Detail: fmt.Sprintf(
-			"the body is over %d bytes; to complete a key, repeat the call without response.body and with response_dropped: true", most)}
+		return &service.Error{Code: service.CodePayloadTooLarge, Detail: fmt.Sprintf("the body is over %d bytes; %s", most.bytes, most.way)}
 	}
 	return service.Invalid("body", "could not be read whole")
 }

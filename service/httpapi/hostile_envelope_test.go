@@ -51,7 +51,7 @@ func badRoutes() (all []hostile) {
 	}
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/keys/", "/v1/keys//x", "/v1/keys//reserve", "//v1/keys/reserve", "/v1/keys/reserve/", "/v1/keys/Reserve",
 		"/v1/keys/reserve%2F", "/v1/keys/%72eserv", "/v1/keys/a%2Fb", "/v1/keys/100%25", "/v1/keys/../keys/reserve", "/v1/keys/%00", "/v2/keys/reserve",
-		"/v1/keys/reserve;x", "/livez/", "/openapi.yml", "/v1/admin/keys/resolve"} {
+		"/v1/keys/reserve;x", "/livez/", "/openapi.yml", "/v1/admin/keys", "/v1/admin/keys/release"} {
 		all = append(all, hostile{id: "POST" + path, path: path, body: whole("reserve", ""), status: 404, what: "no_such_call", detail: "path"})
 	}
 	return all

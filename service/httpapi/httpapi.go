@@ -11,6 +11,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/reprise-idempotency/reprise/client/wire"
 	"github.com/reprise-idempotency/reprise/service"
 	"github.com/reprise-idempotency/reprise/service/auth"
 )
@@ -19,19 +20,28 @@ import (
 type Config struct {
 	Service  *service.Service
 	Verifier *auth.Verifier
-	OpenAPI  []byte // openapi.yaml
+	OpenAPI  []byte       // openapi.yaml
+	Docs     http.Handler // pages under /docs; nil: none
+	Metrics  http.Handler // /metrics; nil: it is served elsewhere
+	Observer Observer     // nil: nobody
+	Version  string       // of the service, for the header Reprise-Version; "unknown" when empty
 	Log      *slog.Logger
 	MaxBody  int64 // bytes of a request's body; DefaultMaxBody when zero
+	MaxBatch int64 // bytes of a batch; DefaultMaxBatch when zero
 }
 
 // DefaultMaxBody bounds a request's body: a stored response of 1 MiB in base64, with its headers, and room to spare, so
 // that a response which is only too large to be kept is still taken.
 const DefaultMaxBody = 4 << 20
 
+// DefaultMaxBatch bounds a batch as a whole.
+const DefaultMaxBatch = 8 << 20
+
 // API answers HTTP requests.
 type API struct {
 	Config
 	echo     *echo.Echo
+	observer Observer
 	draining atomic.Bool
 }
 
@@ -40,10 +50,19 @@ func New(c Config) *API {
 	if c.MaxBody == 0 {
 		c.MaxBody = DefaultMaxBody
 	}
-	a := &API{Config: c, echo: echo.New()}
+	if c.Version == "" {
+		c.Version = "unknown"
+	}
+	if c.MaxBatch == 0 {
+		c.MaxBatch = DefaultMaxBatch
+	}
+	a := &API{Config: c, echo: echo.New(), observer: c.Observer}
+	if a.observer == nil {
+		a.observer = nobody{}
+	}
 	a.echo.IPExtractor = echo.ExtractIPDirect()
 	a.echo.HTTPErrorHandler = a.writeError
-	a.echo.Use(requestID, a.recoverPanic)
+	a.echo.Use(a.identify, a.observe, a.await, a.recoverPanic)
 	a.routes()
 	return a
 }
@@ -55,24 +74,70 @@ func (a *API) routes() {
 	a.echo.HEAD("/readyz", a.readyz)
 	a.echo.GET("/openapi.yaml", a.openAPI)
 
-	a.onKeys("/reserve", call(a, strict, a.reserve))
-	a.onKeys("/complete", call(a, tolerantComplete, a.complete))
-	a.onKeys("/release", call(a, tolerant, a.release))
-	a.onKeys("/heartbeat", call(a, tolerant, a.heartbeat))
-	a.onKeys("/lookup", call(a, strict, a.lookup))
+	if a.Docs != nil {
+		a.echo.Any("/docs", echo.WrapHandler(a.Docs))
+		a.echo.Any("/docs/*", echo.WrapHandler(a.Docs))
+	}
+	if a.Metrics != nil {
+		a.echo.GET("/metrics", echo.WrapHandler(a.Metrics))
+	}
+
+	one := bound{a.MaxBody, "to complete a key, repeat the call without response.body and with response_dropped: true"}
+	many := bound{a.MaxBatch, "send fewer calls at once"}
+	// Each is authenticated by itself: a group that does it for all makes echo answer a wrong method with a 404, as if the
+	// path did not exist.
+	a.echo.POST(pathReserve, call(one, strict, a.reserve), a.authenticate)
+	a.echo.POST(pathComplete, call(one, tolerantComplete, a.complete), a.authenticate)
+	a.echo.POST(pathRelease, call(one, tolerant, a.release), a.authenticate)
+	a.echo.POST(pathHeartbeat, call(one, tolerant, a.heartbeat), a.authenticate)
+	a.echo.POST(pathLookup, call(one, strict, a.lookup), a.authenticate)
+	a.echo.POST(pathBatch, call(many, strictBatch, a.batch), a.authenticate)
+	a.echo.GET(pathList, ask(listParameters, a.list), a.authenticate)
+	a.echo.GET(pathStats, ask(statsParameters, a.stats), a.authenticate)
+	a.echo.POST(pathResolve, call(one, strict, a.resolve), a.authenticate)
+	a.echo.POST(pathExpire, call(one, strict, a.expire), a.authenticate)
+	a.echo.GET(pathAudit, ask(auditParameters, a.audit), a.authenticate)
 }
 
-// onKeys routes a call on keys. Each is authenticated by itself: a group that does it for all makes echo answer a wrong
-// method with a 404, as if the path did not exist.
-func (a *API) onKeys(path string, h echo.HandlerFunc) {
-	a.echo.POST("/v1/keys"+path, h, a.authenticate)
-}
+// The paths of the calls.
+const (
+	pathReserve   = "/v1/keys/reserve"
+	pathComplete  = "/v1/keys/complete"
+	pathRelease   = "/v1/keys/release"
+	pathHeartbeat = "/v1/keys/heartbeat"
+	pathLookup    = "/v1/keys/lookup"
+	pathBatch     = "/v1/keys/batch"
+	pathList      = "/v1/keys"
+	pathStats     = "/v1/stats"
+	pathResolve   = "/v1/admin/keys/resolve"
+	pathExpire    = "/v1/admin/keys/expire"
+	pathAudit     = "/v1/admin/audit"
+)
+
+// calls are their names, as metrics have them.
+var calls = map[string]string{pathReserve: wire.CallReserve, pathComplete: wire.CallComplete, pathRelease: wire.CallRelease,
+	pathHeartbeat: wire.CallHeartbeat, pathLookup: wire.CallLookup, pathBatch: "batch", pathList: "list", pathStats: "stats",
+	pathResolve: "resolve", pathExpire: "expire", pathAudit: "audit"}
+
+// operators are the calls that change what is not the caller's own.
+var operators = map[string]bool{pathResolve: true, pathExpire: true}
+
+// The parameters of the calls that have a query.
+var (
+	listParameters  = []string{"operation", "subject", "state", "key", "key_prefix", "created_after", "created_before", "limit", "cursor", "tenant"}
+	statsParameters = []string{"operation", "tenant"}
+	auditParameters = []string{"operation", "subject", "key", "limit", "cursor", "tenant"}
+)
 
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.echo.ServeHTTP(w, r) }
 
-// Drain makes /readyz answer 503, so that no new work is sent here; everything else is still answered.
-func (a *API) Drain() { a.draining.Store(true) }
+// Drain makes /readyz answer 503, so that no new work is sent here, and sends away who waits; everything else is still
+// answered.
+func (a *API) Drain() {
+	a.draining.Store(true)
+	a.Service.StopWaiting()
+}
 
 // Limits of a connection, so that none can be held open by doing nothing.
 const (

@@ -82,7 +82,9 @@ func TestDescriptionHasEveryCall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/livez", "/openapi.yaml", "/readyz", "/v1/keys/complete", "/v1/keys/heartbeat", "/v1/keys/lookup", "/v1/keys/release", "/v1/keys/reserve"}
+	want := []string{"/docs", "/docs/api", "/docs/problems", "/docs/problems/{code}", "/livez", "/metrics", "/openapi.yaml", "/readyz",
+		"/v1/admin/audit", "/v1/admin/keys/expire", "/v1/admin/keys/resolve", "/v1/keys", "/v1/keys/batch", "/v1/keys/complete",
+		"/v1/keys/heartbeat", "/v1/keys/lookup", "/v1/keys/release", "/v1/keys/reserve", "/v1/stats"}
 	if got := slices.Sorted(maps.Keys(doc.Paths.Map())); !slices.Equal(got, want) {
 		t.Errorf("paths are %v, want %v", got, want)
 	}

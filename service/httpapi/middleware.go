@@ -14,19 +14,21 @@ import (
 
 const (
 	requestIDHeader = "X-Request-Id"
+	versionHeader   = "Reprise-Version"
 	maxRequestID    = 128
 	principalKey    = "principal"
 )
 
-// requestID names the request, by the caller's own id where it is one, so that an answer, a log line and the caller's
-// own log can be brought together.
-func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+// identify says which version answers, and names the request, by the caller's own id where it is one, so that an answer, a
+// log line and the caller's own log can be brought together.
+func (a *API) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		id := c.Request().Header.Get(requestIDHeader)
 		if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
 		c.Response().Header().Set(requestIDHeader, id)
+		c.Response().Header().Set(versionHeader, a.Version)
 		return next(c)
 	}
 }

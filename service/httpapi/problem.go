@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
@@ -32,6 +31,7 @@ var problems = map[service.Code]problem{
 	service.CodeMethodNotAllowed:    {405, "The call takes another method", wire.AdviceFixRequest},
 	service.CodeInProgress:          {409, "Another attempt is in progress", wire.AdviceReserveAgain},
 	service.CodeUncertain:           {409, "Nobody knows whether it happened", wire.AdviceOperator},
+	service.CodeVersionConflict:     {409, "The key changed meanwhile", wire.AdviceLookAgain},
 	service.CodeLeaseLost:           {409, "The lease is lost", wire.AdviceReserveAgain},
 	service.CodeAlreadyCompleted:    {409, "The key is settled already", wire.AdviceNone},
 	service.CodeResponseUnavailable: {409, "It was done, and the response was not kept", wire.AdviceNone},
@@ -46,30 +46,36 @@ var problems = map[service.Code]problem{
 // writeError answers with a problem (RFC 9457). What is no [service.Error] is a fault of ours, whose text stays in the
 // log.
 func (a *API) writeError(err error, c echo.Context) {
-	e := asServiceError(err)
-	p := problems[e.Code]
-	a.log(c, p, e, err)
 	if c.Response().Committed {
 		return
 	}
 	h := c.Response().Header()
+	p := problemOf(asServiceError(err), h.Get(requestIDHeader))
+	if p.RetryAfterMS != nil {
+		h.Set("Retry-After", strconv.FormatInt((*p.RetryAfterMS+999)/1000, 10))
+	}
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="reprise"`)
+	}
+	if err := respond(c, p.Status, "application/problem+json", p); err != nil {
+		a.Log.Warn("an answer could not be written", "err", err)
+	}
+}
+
+// problemOf writes an error as callers see it.
+func problemOf(e *service.Error, requestID string) wire.Problem {
+	p := problems[e.Code]
 	body := wire.Problem{Type: "/docs/problems/" + string(e.Code), Title: p.title, Status: p.status, Detail: e.Detail,
-		Code: string(e.Code), Advice: p.advice, RequestID: h.Get(requestIDHeader)}
+		Code: string(e.Code), Advice: p.advice, RequestID: requestID}
 	if e.RetryAfter > 0 {
 		ms := max(1, int64(math.Ceil(float64(e.RetryAfter)/float64(time.Millisecond))))
 		body.RetryAfterMS = &ms
-		h.Set("Retry-After", strconv.FormatInt((ms+999)/1000, 10))
 	}
 	if e.Record != nil {
 		r := record(*e.Record, e.Code == service.CodeResponseUnavailable)
 		body.Record = &r
 	}
-	if p.status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="reprise"`)
-	}
-	if err := respond(c, p.status, "application/problem+json", body); err != nil {
-		a.Log.Warn("an answer could not be written", "err", err)
-	}
+	return body
 }
 
 // asServiceError finds what the caller is told.
@@ -87,15 +93,4 @@ func asServiceError(err error) *service.Error {
 		return &service.Error{Code: service.CodeMethodNotAllowed, Detail: "the path takes another method; see the header Allow"}
 	}
 	return &service.Error{Code: service.CodeInternal, Detail: "a fault of the service; it has been logged"}
-}
-
-// log notes what an operator has to know of: what is not the caller's doing.
-func (a *API) log(c echo.Context, p problem, e *service.Error, err error) {
-	if p.status < http.StatusInternalServerError {
-		return
-	}
-	a.Log.LogAttrs(c.Request().Context(), slog.LevelError, "a call failed",
-		slog.String("call", c.Path()), slog.String("code", string(e.Code)),
-		slog.String("request_id", c.Response().Header().Get(requestIDHeader)),
-		slog.String("tenant", principal(c).Tenant()), slog.Any("err", err))
 }

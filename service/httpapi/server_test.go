@@ -36,6 +36,7 @@ type server struct {
 type database interface {
 	rows(t *testing.T) int
 	lock(t *testing.T, key string) (unlock func()) // no change to the key is possible until unlock
+	again(t *testing.T) storage.Store              // as another process opens it
 }
 
 // stores are what every test runs on.
@@ -73,10 +74,25 @@ func serve(t *testing.T, store storage.Store, tokens auth.Config) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := httpapi.New(httpapi.Config{Service: service.New(store, service.DefaultLimits()), Verifier: verifier,
-		OpenAPI: reprise.OpenAPI, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	return serveAs(t, store, service.DefaultLimits(), httpapi.Config{Verifier: verifier})
+}
+
+// serveAs starts the API over a store as a configuration says; what that leaves out is as everywhere.
+func serveAs(t *testing.T, store storage.Store, limits service.Limits, c httpapi.Config) *server {
+	t.Helper()
+	c.Service, c.OpenAPI = service.New(store, limits, nil), reprise.OpenAPI
+	if c.Verifier == nil {
+		c.Verifier = must(auth.NewVerifier(tokens))
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	}
+	api := httpapi.New(c)
 	listening := httptest.NewServer(api)
-	t.Cleanup(listening.Close)
+	t.Cleanup(func() {
+		c.Service.StopWaiting() // else it is waited for them
+		listening.Close()
+	})
 	return &server{url: listening.URL, api: api, store: store}
 }
 
@@ -90,19 +106,31 @@ var client = &http.Client{
 func openSQLite(t *testing.T) (storage.Store, database) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "reprise.db")
-	store, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := sqliteAt(t, path)
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(4000)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close(); _ = store.Close() })
-	return store, sqliteFile{db}
+	t.Cleanup(func() { _ = db.Close() })
+	return store, sqliteFile{db, path}
 }
 
-type sqliteFile struct{ *sql.DB }
+func sqliteAt(t *testing.T, path string) storage.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+type sqliteFile struct {
+	*sql.DB
+	path string
+}
+
+func (f sqliteFile) again(t *testing.T) storage.Store { t.Helper(); return sqliteAt(t, f.path) }
 
 func (f sqliteFile) rows(t *testing.T) (n int) {
 	t.Helper()
@@ -142,21 +170,33 @@ func openPostgres(t *testing.T) (storage.Store, database) {
 		t.Fatal(err)
 	}
 	_ = migrator.Close()
-	// Limits that end only what hangs: here many callers share two slow processors with the server, and how an overload
-	// is answered is another test's.
-	store, err := postgres.Open(noContext, url, postgres.Options{ReadTimeout: time.Minute, WriteTimeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := postgresAt(t, url)
 	conn, err := pgx.Connect(noContext, url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close(noContext); _ = store.Close() })
-	return store, pgSchema{conn}
+	t.Cleanup(func() { _ = conn.Close(noContext) })
+	return store, pgSchema{conn, url}
 }
 
-type pgSchema struct{ *pgx.Conn }
+// postgresAt has limits that end only what hangs: here many callers share two slow processors with the server, and how an
+// overload is answered is another test's.
+func postgresAt(t *testing.T, url string) storage.Store {
+	t.Helper()
+	store, err := postgres.Open(noContext, url, postgres.Options{ReadTimeout: time.Minute, WriteTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+type pgSchema struct {
+	*pgx.Conn
+	url string
+}
+
+func (s pgSchema) again(t *testing.T) storage.Store { t.Helper(); return postgresAt(t, s.url) }
 
 func (s pgSchema) rows(t *testing.T) (n int) {
 	t.Helper()

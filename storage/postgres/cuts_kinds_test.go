@@ -1,8 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -122,29 +120,4 @@ func again(c storage.Call) storage.Call {
 		return sameAttempt(r, nil)
 	}
 	return c
-}
-
-// wrong tells what is wrong with a record on which the call was done, once; before is the record as it was given.
-func (k kind) wrong(c storage.Call, before, after *storage.Record) error {
-	switch {
-	case after == nil:
-		return fmt.Errorf("there is no record")
-	case after.State != k.state || after.Attempt != k.attempt || after.Version != k.version:
-		return fmt.Errorf("it is %v, attempt %d, version %d; want %v, %d, %d", after.State, after.Attempt, after.Version, k.state, k.attempt, k.version)
-	case k.state == storage.Completed && !reflect.DeepEqual(after.Response, firstResponse(after.Name)):
-		return fmt.Errorf("the response is %+v; want %+v", after.Response, firstResponse(after.Name))
-	case before != nil && (after.Fence < before.Fence || (after.Fence > before.Fence) != k.acquires):
-		return fmt.Errorf("the fence is %d after %d", after.Fence, before.Fence)
-	}
-	switch c := c.(type) {
-	case storage.Reserve:
-		if k.acquires && (after.AttemptID != c.AttemptID || after.Takeover != (k.attempt > 1)) {
-			return fmt.Errorf("it is of the attempt %s, takeover %v; want %s, %v", after.AttemptID, after.Takeover, c.AttemptID, k.attempt > 1)
-		}
-	case storage.Heartbeat:
-		if after.OnLapse != storage.Hold || !reflect.DeepEqual(after.Checkpoint, c.Checkpoint) {
-			return fmt.Errorf("on lapse %v, checkpoint %+v; want hold, %+v", after.OnLapse, after.Checkpoint, c.Checkpoint)
-		}
-	}
-	return nil
 }

@@ -2,10 +2,8 @@ package postgres_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -24,6 +22,7 @@ type cutLab struct {
 	store    *postgres.Store
 	straight *postgres.Store
 	observer *pgx.Conn
+	warmer   storage.Reserve // of a record that warming up renews
 	names    int
 	tally    tally
 	plan     cutPlan
@@ -49,8 +48,10 @@ func newCutLab(t *testing.T, random *rand.Rand) *cutLab {
 	}
 	o := patient
 	o.MaxConns = 2
-	return &cutLab{t: t, random: random, proxy: proxy, store: open(t, through, o), straight: open(t, address, patient),
-		observer: connect(t, address), tally: tally{}, ctx: t.Context()}
+	l := &cutLab{t: t, random: random, proxy: proxy, store: open(t, through, o), straight: open(t, address, patient),
+		observer: connect(t, address), warmer: reserve("warmer"), tally: tally{}, ctx: t.Context()}
+	l.direct(l.warmer)
+	return l
 }
 
 // fail reports what a cut led to.
@@ -153,14 +154,14 @@ func (l *cutLab) warm() {
 	first.Release()
 }
 
-// useAll makes the only free connection run every statement.
+// useAll makes the only free connection run every statement: one that makes a row, and one that replaces one.
 func (l *cutLab) useAll() {
 	l.t.Helper()
 	l.names++
-	c := attempt(storage.Name{Tenant: "t", Operation: "warm", Subject: "s", Key: fmt.Sprintf("warm-%06d", l.names)})
-	for _, call := range []storage.Call{c, complete(c)} {
-		if a := l.apply([]storage.Call{call})[0]; a.Err != nil {
-			l.t.Fatalf("warming up: %v", a.Err)
+	fresh := attempt(storage.Name{Tenant: "t", Operation: "warm", Subject: "s", Key: fmt.Sprintf("warm-%06d", l.names)})
+	for i, a := range l.apply([]storage.Call{fresh, storage.Heartbeat{Name: l.warmer.Name, Token: l.warmer.Token}}) {
+		if a.Err != nil || a.Outcome != []storage.Outcome{storage.OutcomeAcquired, storage.OutcomeRenewed}[i] {
+			l.t.Fatalf("warming up: %v, %v", a.Outcome, a.Err)
 		}
 	}
 }
@@ -252,90 +253,4 @@ func (l *cutLab) usable() {
 	if total := l.store.Pool().Stat().TotalConns(); total > 2 {
 		l.fail("the pool has %d connections, want 2 at most", total)
 	}
-}
-
-// judge holds the answers against what is stored.
-func (l *cutLab) judge(g given, answers []storage.Answer, stored []seen) {
-	l.t.Helper()
-	for i, k := range g.kinds {
-		a, changed := answers[i], stored[i].row != g.before[i].row
-		var wrong error
-		switch {
-		case errors.Is(a.Err, storage.ErrOutcomeUnknown):
-			l.tally["unknown"]++
-			if k.reads {
-				wrong = errors.New("nobody can know the outcome of what only reads")
-			} else if changed {
-				wrong = k.wrong(g.calls[i], g.before[i].record, stored[i].record)
-			}
-		case errors.Is(a.Err, storage.ErrUnavailable):
-			l.tally["unavailable"]++
-			if changed {
-				wrong = errors.New("the record was changed")
-			}
-		default:
-			l.tally["right"]++
-			wrong = k.wrongAnswer(g.calls[i], g.before[i], a, stored[i])
-		}
-		if wrong != nil {
-			l.fail("%s got %v, %v: %v", k.name, a.Outcome, a.Err, wrong)
-		}
-	}
-}
-
-// wrongAnswer tells what is wrong with an answer that came, or with what is stored after it.
-func (k kind) wrongAnswer(c storage.Call, before seen, a storage.Answer, stored seen) error {
-	switch {
-	case a.Err != nil || a.Outcome != k.want:
-		return fmt.Errorf("want %v, or that the store did not answer", k.want)
-	case k.reads && stored.row != before.row:
-		return errors.New("the record was changed")
-	case stored.record == nil || a.Record.Token != stored.record.Token || a.Record.Fence != stored.record.Fence:
-		return errors.New("something else is stored")
-	}
-	return errors.Join(k.wrong(c, before.record, a.Record), k.wrong(c, before.record, stored.record))
-}
-
-// repeat sends the calls again, as somebody does who had no answer, and then those of others.
-func (l *cutLab) repeat(g given, stored []seen) {
-	l.t.Helper()
-	calls, rivals := slices.Clone(g.calls), slices.Clone(g.calls)
-	for i, c := range g.calls {
-		calls[i], rivals[i] = again(c), attempt(c.On())
-	}
-	answers := l.apply(calls)
-	final := l.look(g)
-	for i, k := range g.kinds {
-		if wrong := k.wrongRepeat(calls[i], g.before[i], stored[i], answers[i], final[i]); wrong != nil {
-			l.fail("%s, repeated, got %v, %v: %v", k.name, answers[i].Outcome, answers[i].Err, wrong)
-		}
-	}
-	for i, a := range l.apply(rivals) {
-		k := g.kinds[i]
-		if a.Err != nil || a.Outcome != k.rival {
-			l.fail("after %s another attempt got %v, %v; want %v", k.name, a.Outcome, a.Err, k.rival)
-		} else if last := final[i].record; a.Outcome == storage.OutcomeAcquired && (a.Record.Attempt != last.Attempt+1 || a.Record.Fence <= last.Fence) {
-			l.fail("after %s another attempt has number %d and fence %d", k.name, a.Record.Attempt, a.Record.Fence)
-		}
-	}
-}
-
-// wrongRepeat tells what is wrong with the answer to a repeated call, or with what is stored after it: all is as if the
-// call had been sent once.
-func (k kind) wrongRepeat(c storage.Call, before, stored seen, a storage.Answer, final seen) error {
-	was := stored.row != before.row
-	r, isReserve := c.(storage.Reserve)
-	switch {
-	case a.Err != nil || a.Outcome != k.want:
-		return fmt.Errorf("want %v", k.want)
-	case (was || k.reads) && k.name != "heartbeat" && final.row != stored.row:
-		return fmt.Errorf("the record changed once more:\n%s\n%s", stored.row, final.row)
-	case was && (final.record.Token != stored.record.Token || final.record.Fence != stored.record.Fence):
-		return errors.New("it was granted twice")
-	case !was && k.acquires && isReserve && final.record.Token != r.Token:
-		return errors.New("the token is not that of the call")
-	case a.Record.Token != final.record.Token || a.Record.Fence != final.record.Fence:
-		return errors.New("something else is stored")
-	}
-	return k.wrong(c, before.record, final.record)
 }

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	waiters    = 5000
+	tenants    = 5
+	settledPer = 500 // names each second
+	steady     = 20 * time.Second
+	seats      = 32 // names that are taken at once at the beginning
+)
+
+// waiting keeps 5,000 callers waiting, each for a name of its own, settles 500 of the names each second, and measures how
+// soon the waiter has its answer after the settlement was acknowledged. Once the names are settled through the service
+// that they wait in, and once through another one.
+func waiting(ctx context.Context, m *machine) error {
+	url, err := m.postgres(ctx)
+	if err != nil {
+		return err
+	}
+	for _, same := range []bool{true, false} {
+		if err := waitingRun(ctx, m, url, same); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	pollCount = `reprise_wait_polls_total{result="ok"}`
+	pollTime  = `reprise_wait_poll_duration_seconds_sum`
+)
+
+func waitingRun(ctx context.Context, m *machine, url string, same bool) error {
+	here, err := m.serve(ctx, url)
+	if err != nil {
+		return err
+	}
+	elsewhere := here
+	if !same {
+		if elsewhere, err = m.serve(ctx, url); err != nil {
+			return err
+		}
+	}
+	crowd := &crowd{client: client(waiters + 100)}
+	for n := range tenants {
+		token, err := m.token(ctx, fmt.Sprintf("tenant-%d", n))
+		if err != nil {
+			return err
+		}
+		crowd.waits = append(crowd.waits, api{crowd.client, here.url, token})
+		crowd.settles = append(crowd.settles, api{crowd.client, elsewhere.url, token})
+	}
+	if err := crowd.warm(ctx); err != nil {
+		return err
+	}
+	before, polls, polled := memory(here.pid), metric(here, pollCount), metric(here, pollTime)
+	report, err := crowd.run(ctx, here)
+	if err != nil {
+		return err
+	}
+	asked := metric(here, pollCount) - polls
+	each := time.Duration((metric(here, pollTime) - polled) / asked * float64(time.Second))
+	fmt.Printf("settled through the same service: %v\n  %d waiters of %d tenants, %d names settled each second for %v\n", same, waiters, tenants, settledPer, steady)
+	fmt.Printf("  woken after: p50 %v, p99 %v, most %v (%d samples)\n", report.percentile(50), report.percentile(99), report.percentile(100), len(report.woken))
+	fmt.Printf("  polls: %.1f a second, %v each\n  memory: %d MiB more (%d before, %d at most)\n", asked/report.took.Seconds(), each.Round(time.Millisecond/10), report.memory-before, before, report.memory)
+	fmt.Printf("  connections in use while waiting: at most %.0f, in the median %.0f\n", slices.Max(report.connections), median(report.connections))
+	crowd.client.CloseIdleConnections()
+	return nil
+}
+
+// crowd is who waits and who settles.
+type crowd struct {
+	client  *http.Client
+	waits   []api
+	settles []api
+}
+
+// held is a name with somebody who waits for it.
+type held struct {
+	tenant     int
+	key, token string
+	settled    chan time.Time // when its settlement was acknowledged
+}
+
+type crowdReport struct {
+	mu          sync.Mutex
+	ended       bool
+	woken       []time.Duration
+	took        time.Duration
+	memory      int // MiB, at most
+	connections []float64
+}
+
+func (r *crowdReport) add(after time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended {
+		r.woken = append(r.woken, after)
+	}
+}
+
+func (r *crowdReport) end(took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended, r.took = true, took
+}
+
+func (r *crowdReport) percentile(p int) time.Duration {
+	slices.Sort(r.woken)
+	return r.woken[(len(r.woken)-1)*p/100].Round(100 * time.Microsecond)
+}
+
+// warm lets the service and its pool come up.
+func (c *crowd) warm(ctx context.Context) error {
+	for n := range 200 {
+		if err := c.settles[n%tenants].pair(ctx, fmt.Sprintf("warm-%d-%d", time.Now().UnixNano(), n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run keeps the crowd at its size while names are settled, the one that was taken first before the others.
+func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
+	report := &crowdReport{}
+	failed := make(chan error, 3*waiters)
+	first, err := c.holdMany(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queue := make(chan held, 2*waiters)
+	var all sync.WaitGroup
+	for _, h := range first {
+		queue <- h
+		all.Go(func() { c.wait(ctx, h, report, failed) })
+	}
+	began := time.Now()
+	tick := time.NewTicker(time.Second / settledPer)
+	defer tick.Stop()
+	for n := waiters; time.Since(began) < steady; n++ {
+		select {
+		case <-tick.C:
+		case err := <-failed:
+			return nil, err
+		}
+		all.Go(func() { c.settle(ctx, <-queue, failed) })
+		all.Go(func() { c.seat(ctx, n, queue, report, failed) })
+		if n%100 == 0 {
+			report.memory = max(report.memory, memory(here.pid))
+			report.connections = append(report.connections, metric(here, "reprise_store_connections_acquired"))
+		}
+	}
+	report.end(time.Since(began))
+	for range waiters { // those who still wait are let go, no faster than before
+		<-tick.C
+		all.Go(func() { c.settle(ctx, <-queue, failed) })
+	}
+	all.Wait()
+	return report, nil
+}
+
+// seat takes a name, and waits for it.
+func (c *crowd) seat(ctx context.Context, n int, queue chan<- held, report *crowdReport, failed chan<- error) {
+	h, err := c.hold(ctx, n)
+	if err != nil {
+		failed <- err
+		return
+	}
+	queue <- h
+	c.wait(ctx, h, report, failed)
+}
+
+// holdMany holds a name for each of the first waiters.
+func (c *crowd) holdMany(ctx context.Context) ([]held, error) {
+	names := make([]held, waiters)
+	errs := make([]error, seats)
+	var all sync.WaitGroup
+	for s := range seats {
+		all.Go(func() {
+			for n := s; n < waiters && errs[s] == nil; n += seats {
+				names[n], errs[s] = c.hold(ctx, n)
+			}
+		})
+	}
+	all.Wait()
+	return names, errors.Join(errs...)
+}
+
+func (c *crowd) hold(ctx context.Context, n int) (held, error) {
+	h := held{tenant: n % tenants, key: fmt.Sprintf("wait-%d-%d", time.Now().UnixNano(), n), settled: make(chan time.Time, 1)}
+	var err error
+	h.token, err = c.settles[h.tenant].reserve(ctx, h.key)
+	return h, err
+}
+
+func (c *crowd) wait(ctx context.Context, h held, report *crowdReport, failed chan<- error) {
+	_, err := c.waits[h.tenant].post(ctx, "reserve", `{"operation":"POST /v1/orders","key":"`+h.key+`","fingerprint":"amount=100","wait":"20s"}`, http.StatusOK)
+	now := time.Now()
+	if err != nil {
+		failed <- err
+		return
+	}
+	report.add(max(0, now.Sub(<-h.settled)))
+}
+
+func (c *crowd) settle(ctx context.Context, h held, failed chan<- error) {
+	if err := c.settles[h.tenant].complete(ctx, h.key, h.token); err != nil {
+		failed <- err
+	}
+	h.settled <- time.Now()
+}
+
+var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
+
+// memory is what a process has in memory, in MiB.
+func memory(pid int) int {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	kb, _ := strconv.Atoi(string(residentLine.FindSubmatch(status)[1]))
+	return kb / 1024
+}
+
+// metric reads one series of a service.
+func metric(s *server, series string) float64 {
+	answer, err := http.Get(s.url + "/metrics")
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(answer.Body)
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindSubmatch(text)
+	if line == nil {
+		return 0
+	}
+	value, _ := strconv.ParseFloat(string(line[1]), 64)
+	return value
+}

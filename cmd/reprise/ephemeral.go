@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/reprise-idempotency/reprise/service/auth"
+)
+
+// ephemeralTenant and ephemeralTTL are what the printed token is good for: everything, in a store of its own.
+const (
+	ephemeralTenant = "test"
+	ephemeralTTL    = 24 * time.Hour
+)
+
+// serveEphemeral serves a test suite, in whatever language, until it ends the process.
+func (p *program) serveEphemeral(ctx context.Context, c config) (err error) {
+	if c.databaseURL != "" {
+		return usageError{errors.New("serve: --ephemeral keeps keys in a temporary folder: leave database_url out")}
+	}
+	if c.auth.publicKeyFile != "" {
+		return usageError{errors.New("serve: --ephemeral makes a token itself: leave auth.public_key_file out")}
+	}
+	if c.dataDir, err = os.MkdirTemp("", "reprise-"); err != nil {
+		return fmt.Errorf("making a temporary folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(c.dataDir)) }()
+	if c.listen == defaultConfig().listen {
+		c.listen = "127.0.0.1:0"
+	}
+	return p.serve(ctx, c, func(address string) error {
+		signing, err := p.tokenConfig(c)
+		if err != nil {
+			return err
+		}
+		token, err := sign(signing, ephemeralTenant, auth.Scopes(), ephemeralTTL)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(p.stdout).Encode(map[string]string{"address": "http://" + address, "tenant": ephemeralTenant, "token": token})
+	})
+}

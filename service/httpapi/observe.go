@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/reprise-idempotency/reprise/client/wire"
+)
+
+// Observer is told of every call, for metrics.
+type Observer interface {
+	// Called is told how a call ended, by its name as in [Calls] and its outcome as in [Outcomes], and how long it took;
+	// a call of a batch takes no time of its own. name is empty when a batch has something that is no call.
+	Called(name, outcome string, took time.Duration)
+	// Began and Ended are told of requests.
+	Began()
+	Ended()
+}
+
+type nobody struct{}
+
+func (nobody) Called(string, string, time.Duration) {}
+func (nobody) Began()                               {}
+func (nobody) Ended()                               {}
+
+// outcomeOK is the outcome of a call that was answered, and has no outcome of its own.
+const outcomeOK = "ok"
+
+// Outcomes are how calls end: what reserve says, ok, or the code of a problem.
+func Outcomes() []string {
+	all := []string{wire.OutcomeAcquired, wire.OutcomeReplay, outcomeOK}
+	for code := range problems {
+		all = append(all, string(code))
+	}
+	return all
+}
+
+// Keys of what a request is known by, once it has been read.
+const (
+	nameKey    = "name"
+	outcomeKey = "outcome"
+)
+
+// noteName keeps the name that a call is about.
+func noteName(c echo.Context, request any) {
+	if r, ok := request.(interface{ KeyName() wire.Name }); ok {
+		c.Set(nameKey, r.KeyName())
+	}
+}
+
+func noteOutcome(c echo.Context, answer any) { c.Set(outcomeKey, outcomeOf(answer)) }
+
+func outcomeOf(answer any) string {
+	switch a := answer.(type) {
+	case wire.ReserveAnswer:
+		return a.Outcome
+	case wire.Problem:
+		return a.Code
+	}
+	return outcomeOK
+}
+
+// observe counts and logs what was asked and what came of it.
+func (a *API) observe(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		call, counted := calls[c.Path()]
+		if !counted { // probes, pages, wrong paths
+			err := next(c)
+			a.log(c, "", err, 0)
+			return err
+		}
+		began := time.Now()
+		a.observer.Began()
+		defer a.observer.Ended()
+		err := next(c)
+		took := time.Since(began)
+		outcome, _ := c.Get(outcomeKey).(string)
+		switch {
+		case err != nil:
+			outcome = string(asServiceError(err).Code)
+		case outcome == "":
+			outcome = outcomeOK
+		}
+		a.observer.Called(call, outcome, took)
+		a.log(c, outcome, err, took)
+		return err
+	}
+}
+
+// log writes a line for a call: at the level error for a fault that an operator has to know of, at info for what operators
+// do, else at debug. It holds no key, token or body; a key is known by its hash.
+func (a *API) log(c echo.Context, outcome string, err error, took time.Duration) {
+	level, message := slog.LevelDebug, "a call"
+	switch {
+	case err != nil && problems[asServiceError(err).Code].status >= http.StatusInternalServerError:
+		level, message = slog.LevelError, "a call failed"
+	case outcome == "":
+		return
+	case operators[c.Path()]:
+		level, message = slog.LevelInfo, "an operator's call"
+	}
+	ctx := c.Request().Context()
+	if !a.Log.Enabled(ctx, level) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("call", c.Path()), slog.String("outcome", outcome), slog.Float64("took_ms", float64(took.Microseconds())/1000),
+		slog.String("request_id", c.Response().Header().Get(requestIDHeader)), slog.String("tenant", principal(c).Tenant())}
+	if name, ok := c.Get(nameKey).(wire.Name); ok {
+		attrs = append(attrs, slog.String("operation", clean(name.Operation)), slog.String("key_hash", hashOf(name)))
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("err", err))
+	}
+	a.Log.LogAttrs(context.WithoutCancel(ctx), level, message, attrs...)
+}
+
+// hashOf tells keys apart in a log that must not hold them.
+func hashOf(n wire.Name) string {
+	sum := sha256.Sum256([]byte(n.Operation + "\x00" + n.Subject + "\x00" + n.Key))
+	return hex.EncodeToString(sum[:8])
+}

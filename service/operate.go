@@ -1,0 +1,138 @@
+package service
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/reprise-idempotency/reprise/service/auth"
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// Origin is where an operator's call came from, for the audit log.
+type Origin struct {
+	Address   string
+	RequestID string
+}
+
+// ResolveRequest settles or releases what no holder will. A nil field was not given.
+type ResolveRequest struct {
+	Name
+	Tenant     *string
+	To         string // completed, failed or released
+	Version    string // of the record that was looked at
+	Reason     string
+	Response   *Response
+	ResourceID *string
+	Force      bool // also while a lease is live
+	Origin
+}
+
+// ExpireRequest makes a settled or released key absent before its time.
+type ExpireRequest struct {
+	Name
+	Tenant  *string
+	Version string
+	Reason  string
+	Origin
+}
+
+// Resolve settles or releases an uncertain or abandoned key, or with Force a live one, by an operator's word. It is in the
+// audit log if and only if it is done. Needs the scope keys:admin. Refusals: CodeNotFound, CodeVersionConflict,
+// CodeAlreadyCompleted (settled or released already), CodeInProgress (live, without Force).
+func (s *Service) Resolve(ctx context.Context, p auth.Principal, r ResolveRequest) (Record, error) {
+	call, err := s.resolveCall(p, r)
+	if err != nil {
+		return Record{}, err
+	}
+	a, err := s.apply(context.WithoutCancel(ctx), call)
+	if err != nil {
+		return Record{}, err
+	}
+	return operated(p, a, storage.OutcomeResolved, map[storage.Outcome]string{
+		storage.OutcomeInProgress:       "force: a lease is live, and its holder may be at work; it takes force to resolve the key all the same",
+		storage.OutcomeAlreadyCompleted: "the key is settled or released already: there is nothing to resolve",
+	})
+}
+
+// Expire makes a settled or released key absent from now on, so that it can be used anew. It is in the audit log if and
+// only if it is done. Needs the scope keys:admin. Refusals: CodeNotFound, CodeVersionConflict, CodeInProgress (it is not
+// settled yet).
+func (s *Service) Expire(ctx context.Context, p auth.Principal, r ExpireRequest) (Record, error) {
+	var c storage.Expire
+	var err error
+	if c.Name, c.By, err = s.operation(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
+		return Record{}, err
+	}
+	c.Version = r.Version
+	a, err := s.apply(context.WithoutCancel(ctx), c)
+	if err != nil {
+		return Record{}, err
+	}
+	return operated(p, a, storage.OutcomeExpired, map[storage.Outcome]string{
+		storage.OutcomeInProgress: "the key is not settled: resolve it first",
+	})
+}
+
+func (s *Service) resolveCall(p auth.Principal, r ResolveRequest) (c storage.Resolve, err error) {
+	if c.Name, c.By, err = s.operation(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
+		return c, err
+	}
+	c.Version, c.Force, c.Token, c.ResourceID = r.Version, r.Force, storage.NewToken(), valueOf(r.ResourceID)
+	switch r.To {
+	case storage.Completed.String():
+		c.To = storage.Completed
+	case storage.Failed.String():
+		c.To = storage.Failed
+	case storage.Released.String():
+		c.To = storage.Released
+	default:
+		return c, Invalid("to", `must be "completed", "failed" or "released"`)
+	}
+	if c.To == storage.Released && (r.Response != nil || r.ResourceID != nil) {
+		return c, Invalid("response", "and resource_id belong to a settlement: a released key has none")
+	}
+	if err = text("resource_id", c.ResourceID, 0, s.limits.ResourceID); err != nil {
+		return c, err
+	}
+	c.Response, err = s.storable(r.Response)
+	return c, err
+}
+
+// operation checks what all acts of operators share.
+func (s *Service) operation(p auth.Principal, n Name, tenant *string, version, why string, from Origin) (name storage.Name, by storage.Operator, err error) {
+	if err = allow(p, auth.KeysAdmin); err != nil {
+		return name, by, err
+	}
+	if name, err = s.name(p, n); err != nil {
+		return name, by, err
+	}
+	if name.Tenant, err = tenantFor(p, tenant); err != nil {
+		return name, by, err
+	}
+	if err = text("version", version, 1, maxVersion); err != nil {
+		return name, by, err
+	}
+	by = storage.Operator{ActID: uuid.Must(uuid.NewV7()).String(), Actor: p.Subject(), Address: from.Address, RequestID: from.RequestID, Reason: why}
+	return name, by, reason(why, 1, s.limits.Reason)
+}
+
+// maxVersion is longer than any version.
+const maxVersion = 64
+
+// operated gives the record, without the body of its response for those who may not see it. hints say what a refusal
+// means to an operator, where a holder would be told something else.
+func operated(p auth.Principal, a storage.Answer, hoped storage.Outcome, hints map[storage.Outcome]string) (Record, error) {
+	if a.Outcome != hoped {
+		e := refuse(a)
+		if hint, ok := hints[a.Outcome]; ok {
+			e.Detail = hint
+		}
+		return Record{}, e
+	}
+	rec := Record{Record: a.Record, Now: a.Now}
+	if !p.Has(auth.KeysBody) {
+		rec = withoutBody(rec)
+	}
+	return rec, nil
+}
