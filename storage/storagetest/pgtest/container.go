@@ -73,7 +73,7 @@ func (c *container) plan(image *docker.Image, settings []setting) docker.CreateC
 			Env: []string{
 				"POSTGRES_PASSWORD=" + c.password,
 				"POSTGRES_INITDB_ARGS=--no-sync --encoding=UTF8 --locale=" + containerLocale,
-				"TZ=UTC",
+				"TZ=UTC", // which initdb writes into the configuration
 			},
 			Labels:    map[string]string{bornLabel: strconv.FormatInt(born.Unix(), 10)},
 			OpenStdin: true,
@@ -102,7 +102,7 @@ func entrypoint(image *docker.Image) []string {
 // arguments sets the parameters on the command line of Postgres, where they beat those of its files.
 func arguments(settings []setting) []string {
 	var list []string
-	for _, s := range append(settings, setting{"timezone", "UTC"}) {
+	for _, s := range settings {
 		list = append(list, "-c", s.name+"="+s.value)
 	}
 	return list

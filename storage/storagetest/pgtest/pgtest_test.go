@@ -80,11 +80,14 @@ func TestSharedServerSettings(t *testing.T) {
 		"synchronous_commit": "on",
 		"server_encoding":    "UTF8",
 		"max_connections":    "200",
-		"TimeZone":           "UTC",
 	} {
 		if got := query[string](t, conn, "SELECT current_setting($1)", name); got != want {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
+	}
+	const offset = "SELECT to_char(TIMESTAMPTZ '2000-07-01 00:00Z', 'TZH:TZM')" // in summer: London is not UTC
+	if got := query[string](t, conn, offset); got != "+00:00" {
+		t.Errorf("time zone: got an offset of %s, want that of UTC", got)
 	}
 	const collation = "SELECT datcollate FROM pg_database WHERE datname = current_database()"
 	if got := query[string](t, conn, collation); got != locale() {
