@@ -42,3 +42,21 @@ func TestALateSweeperForgetsNoOpenKey(t *testing.T) {
 		}
 	}
 }
+
+// Ensure that a count of open keys stops at its bound, and says so.
+func TestOpenKeysAreCountedAtLeast(t *testing.T) {
+	const many = 12_000
+	address := migrated(t)
+	fill(t, connect(t, address), many) // all in progress
+	s := open(t, address, patient)
+	if err := s.TrackOpen(t.Context(), 1000); err != nil {
+		t.Fatal(err)
+	}
+	open, err := s.OpenKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := open.Counts[storage.InProgress]; !c.AtLeast || c.N > many || c.N < many/2 || len(open.Counts) != 1 {
+		t.Errorf("of %d keys in progress, %d are counted, at least: %v; %v", many, c.N, c.AtLeast, open.Counts)
+	}
+}

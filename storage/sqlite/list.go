@@ -87,7 +87,8 @@ func (s table) Rows(ctx context.Context, span browse.Span, q storage.ListQuery, 
 	return records, now, err
 }
 
-// Counts counts the records of a span; see browse.Table.
+// Counts counts the records of a span; see browse.Table. SQLite takes the other columns of a group from the row that has
+// the minimum.
 func (s table) Counts(ctx context.Context, span browse.Span, operation string) (map[storage.State]storage.Count, time.Time, error) {
 	now := s.now()
 	counts := map[storage.State]storage.Count{}
@@ -103,12 +104,10 @@ func (s table) Counts(ctx context.Context, span browse.Span, operation string) (
 		}
 		counts[state] = c
 		return err
-	}, `SELECT derived, n, operation, subject, key, created_at, lease_expires_at FROM (
-		SELECT *, count(*) OVER (PARTITION BY derived) AS n,
-			row_number() OVER (PARTITION BY derived ORDER BY created_at, operation, subject, key) AS place
-		FROM (SELECT `+derivedState+` AS derived, operation, subject, key, created_at, lease_expires_at FROM reprise_keys
-			WHERE `+inSpan(span.Source)+` AND `+present+` AND (?11 = '' OR operation = ?11))
-		) WHERE place = 1`, append(spanArgs(span), now.UnixMicro(), operation)...)
+	}, `SELECT derived, count(*), operation, subject, key, min(created_at), lease_expires_at FROM (
+			SELECT `+derivedState+` AS derived, operation, subject, key, created_at, lease_expires_at FROM reprise_keys
+			WHERE `+inSpan(span.Source)+` AND `+present+` AND (?11 = '' OR operation = ?11)
+		) GROUP BY derived`, append(spanArgs(span), now.UnixMicro(), operation)...)
 	return counts, now, err
 }
 

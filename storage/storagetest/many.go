@@ -18,13 +18,14 @@ var manyPromises = []rowPromise{
 	manyRecordsAreListedOnceEach,
 	manyRecordsAreCountedAtLeast,
 	manyOpenKeysAreListedOnceEach,
-	manyOpenKeysAreCountedAtLeast,
+	manyOpenKeysAreCounted,
 }
 
 const (
-	many  = 10_100
 	quiet = "tenant-quiet" // has many records, of which hardly any is open
 	busy  = "tenant-busy"  // has many open keys
+	many  = 10_100         // of the quiet one's: more than are counted
+	fewer = 2300           // of the busy one's: more than are examined for a page
 )
 
 // theOpen are three keys of the quiet tenant, one for each state in which somebody still has to do something.
@@ -49,7 +50,9 @@ func fillWithMany(f *rowFixture) {
 	for i := range many {
 		n := storage.Name{Tenant: quiet, Operation: fmt.Sprint("o", i%2), Subject: fmt.Sprint(i % 7), Key: fmt.Sprint("settled-", (i*7919)%many)}
 		rows = append(rows, overAt(n, ago(now, 10*time.Minute+time.Duration(i/100)*time.Second), storage.Completed))
-		n = storage.Name{Tenant: busy, Operation: "o", Subject: fmt.Sprint(i % 3), Key: fmt.Sprint("open-", i)}
+	}
+	for i := range fewer {
+		n := storage.Name{Tenant: busy, Operation: "o", Subject: fmt.Sprint(i % 3), Key: fmt.Sprint("open-", i)}
 		rows = append(rows, acquiredAt(n, ago(now, 10*time.Minute+time.Duration(i/100)*time.Second)))
 	}
 	rows = append(rows, overAt(theRare, ago(now, 50*time.Minute), storage.Failed), liveSince(old[storage.InProgress], ago(now, 20*time.Hour), now),
@@ -126,22 +129,19 @@ func manyRecordsAreCountedAtLeast(_ *testing.T, f *rowFixture) {
 }
 
 func manyOpenKeysAreListedOnceEach(_ *testing.T, f *rowFixture) {
-	f.same("the number of records on all pages", len(f.listed(storage.ListQuery{Tenant: busy, State: storage.Abandoned, Limit: 3000})), many)
+	f.same("the number of records on all pages", len(f.listed(storage.ListQuery{Tenant: busy, State: storage.Abandoned, Limit: 700})), fewer)
 }
 
-// Exactly, if not at least.
-func manyOpenKeysAreCountedAtLeast(_ *testing.T, f *rowFixture) {
-	open, err := f.store.OpenKeys(f.ctx())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+func manyOpenKeysAreCounted(_ *testing.T, f *rowFixture) {
 	stats, err := f.store.Stats(f.ctx(), busy, "")
 	if err != nil {
-		f.t.Fatal(err)
+		f.t.Fatalf("counting: %v", err)
 	}
-	for what, c := range map[string]storage.Count{"of all": open.Counts[storage.Abandoned], "of the tenant's": stats.States[storage.Abandoned]} {
-		if c.N > many+2 || c.N < many/2 || !c.AtLeast && c.N < many {
-			f.t.Errorf("%s open keys, %d or two more, %d are counted, at least: %v", what, many, c.N, c.AtLeast)
-		}
+	open, err := f.store.OpenKeys(f.ctx())
+	if err != nil {
+		f.t.Fatalf("counting open keys: %v", err)
 	}
+	c := stats.States[storage.Abandoned]
+	f.same("the tenant's", []any{c.N, c.AtLeast}, []any{fewer, false})
+	f.same("those of all", open.Counts[storage.Abandoned], storage.Count{N: fewer + 2})
 }
