@@ -8,6 +8,8 @@ var (
 	loop     = []string{"./storage/cas"}
 	service  = []string{"./service", "./service/httpapi"}
 	api      = []string{"./service/httpapi"}
+	waiting  = []string{"./service/waiting"}
+	sweeping = []string{"./service/sweeper"}
 )
 
 // mutants are the known ways to break a promise. Each stands for a fault that somebody's idempotency layer really had.
@@ -86,4 +88,36 @@ var mutants = []mutant{
 	{"complete: an unknown field is refused", "service/httpapi/lenient.go", "	refusal := tolerant(body, into)\n", "	refusal := strict(body, into)\n", api},
 	{"replay: binary bodies travel as text", "service/httpapi/values.go", "if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {", "if len(b) >= 0 && (utf8.Valid(b) || true) && !strings.ContainsRune(\"\", 0) {", api},
 	{"retry-after: not bounded", "service/errors.go", "e.RetryAfter = min(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", "e.RetryAfter = max(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", api},
+
+	// Operators.
+	{"resolve: version not compared", "storage/life/operator.go", "	case r.VersionText() != c.Version:\n		return storage.OutcomeVersionConflict, nil\n	case r.State != storage.InProgress:", "	case r.State != storage.InProgress:", sqlite},
+	{"resolve: a live lease needs no force", "storage/life/operator.go", "case r.StateAt(now) == storage.InProgress && !c.Force:", "case r.StateAt(now) == storage.Completed && !c.Force:", sqlite},
+	{"resolve: a released key keeps its holder's token", "storage/life/operator.go", "		next.Token = c.Token\n", "", sqlite},
+	{"expire: the fence may be forgotten early", "storage/life/operator.go", "	next.ExpiresAt = now\n", "	endsAt(next, now)\n", sqlite},
+	{"audit: an act that was not done is kept, sqlite", "storage/sqlite/save.go", "		if saved[i] {\n", "		if len(c.Acts) > 0 {\n", sqlite},
+	{"audit: an act that was not done is kept, postgres", "storage/postgres/act.go", "			if saved[i] {\n", "			if len(saved) > 0 {\n", postgres},
+	{"operators: every tenant is everybody's", "service/tenant.go", "case !p.Has(auth.Ops):", "case p.Tenant() == \"\":", api},
+
+	// Sweeping, lists and waiting.
+	{"sweep: a renewed row is deleted, sqlite", "storage/sqlite/sweep.go", "AND fence = ?7 AND revision = ?8", "AND ?7 IS NOT NULL AND ?8 IS NOT NULL", sqlite},
+	{"sweep: a renewed row is deleted, postgres", "storage/postgres/sweep.go", " AND k.fence = c.fence AND k.revision = c.revision\n", " AND c.fence IS NOT NULL AND c.revision IS NOT NULL\n", postgres},
+	{"sweep: uncertain keys are deleted", "storage/sqlite/sweep.go", "const due = `NOT (state = 1 AND on_lapse = 1) AND ", "const due = `", sqlite},
+	{"sweep: one poisoned row stops all", "service/sweeper/sweeper.go", "	case len(rows) > 1:\n", "	case len(rows) > 1_000_000:\n", sweeping},
+	{"list: a page ends without a next one at its bound", "storage/browse/list.go", "s.To, p.Next = *bound, bound", "s.To = *bound", sqlite},
+	{"list: a cursor of another list is taken", "service/cursor.go", "if c.Filters != filters {", "if c.Filters == \"\" {", api},
+	{"wait: a lapsed lease still holds", "storage/sqlite/list.go", "WHERE k.state = 1 AND k.lease_expires_at > ?2`", "WHERE k.state = 1 AND ?2 IS NOT NULL`", sqlite},
+	{"wait: who is not served is sent away", "service/waiting/answer.go", "answers[i].Outcome == storage.OutcomeInProgress && !w.left", "answers[i].Outcome == storage.OutcomeNotFound && !w.left", waiting},
+	{"wait: one tenant takes all places", "service/waiting/room.go", " || r.byTenant[tenant] >= r.limits.PerTenant {", " {", waiting},
+	{"wait: a lease that comes with the end of the wait is lost", "service/waiting/room.go", "		answer = <-w.answer // it", "		<-w.answer // it", waiting},
+	{"batch: a call needs no right of its own", "service/batch.go", "		call, err := r.call(s, p)\n		if err != nil {", "		call, err := r.call(s, p)\n		if err != nil && call == nil && p.Tenant() == \"\" {", api},
+	{"audit: an act is not written with its change", "storage/cas/cas.go", "ValidBefore: now.Add(decisionLife), Acts: acts}", "ValidBefore: now.Add(decisionLife)}", loop},
+	{"expire: an end that came by an operator is moved", "storage/cas/late.go", "r.ExpiresAt.After(r.UpdatedAt) && r.State", "r.State", loop},
+	{"audit: another tenant's acts are shown", "storage/sqlite/act.go", "WHERE tenant = ?1 AND (at, id)", "WHERE tenant > '' AND ?1 > '' AND (at, id)", sqlite},
+	{"sweep: no minute is waited", "storage/sqlite/sweep.go", "before = now.Add(-storage.SweepDelay).UnixMicro()", "before = now.UnixMicro()", sqlite},
+	{"open keys: an old fence replaces a new one", "storage/postgres/open.go", "DO UPDATE SET fence = greatest(reprise_open.fence, excluded.fence)", "DO UPDATE SET fence = excluded.fence", postgres},
+	{"list: the older half of a page is read anew", "storage/browse/list.go", "q.After, q.Limit = p.Next, q.Limit-len(p.Records)", "q.Limit -= len(p.Records)", postgres},
+	{"list: the first instant does not count", "storage/browse/browse.go", "s.To.CreatedAt = q.CreatedFrom", "s.To.CreatedAt = q.CreatedFrom.Add(1000)", sqlite},
+	{"stats: a bound is not told", "storage/browse/stats.go", "c.AtLeast = true", "c.AtLeast = false", sqlite},
+	{"list: a prefix is a pattern, postgres", "storage/postgres/list.go", "starts_with(k.key, $13)", "k.key LIKE $13 || '%'", postgres},
+	{"list: a prefix is a pattern, sqlite", "storage/sqlite/list.go", "substr(key, 1, length(?14)) = ?14", "key LIKE ?14 || '%'", sqlite},
 }
