@@ -32,6 +32,9 @@ func (l *cutLab) judge(g given, answers []storage.Answer, stored []seen) {
 			l.tally["right"]++
 			wrong = k.wrongAnswer(g.calls[i], g.before[i], a, stored[i])
 		}
+		if wrong == nil && k.name == "resolve" && changed != (stored[i].acts == 1) {
+			wrong = fmt.Errorf("changed %v, with %d acts in the audit log", changed, stored[i].acts)
+		}
 		if wrong != nil {
 			l.fail("%s got %v, %v: %v", k.name, a.Outcome, a.Err, wrong)
 		}
@@ -82,10 +85,14 @@ func (l *cutLab) repeat(g given, stored []seen) {
 // call had been sent once.
 func (k kind) wrongRepeat(c storage.Call, before, stored seen, a storage.Answer, final seen) error {
 	was := stored.row != before.row
+	want := k.want
+	if was && k.repeated != 0 {
+		want = k.repeated
+	}
 	r, isReserve := c.(storage.Reserve)
 	switch {
-	case a.Err != nil || a.Outcome != k.want:
-		return fmt.Errorf("want %v", k.want)
+	case a.Err != nil || a.Outcome != want:
+		return fmt.Errorf("want %v", want)
 	case (was || k.reads) && k.name != "heartbeat" && final.row != stored.row:
 		return fmt.Errorf("the record changed once more:\n%s\n%s", stored.row, final.row)
 	case was && (final.record.Token != stored.record.Token || final.record.Fence != stored.record.Fence):
@@ -94,6 +101,9 @@ func (k kind) wrongRepeat(c storage.Call, before, stored seen, a storage.Answer,
 		return errors.New("the token is not that of the call")
 	case a.Record.Token != final.record.Token || a.Record.Fence != final.record.Fence:
 		return errors.New("something else is stored")
+	}
+	if k.name == "resolve" && final.acts != 1 {
+		return fmt.Errorf("the audit log has %d acts", final.acts)
 	}
 	return k.wrong(c, before.record, final.record)
 }

@@ -22,6 +22,7 @@ type cutLab struct {
 	store    *postgres.Store
 	straight *postgres.Store
 	observer *pgx.Conn
+	app      string          // what the sessions of the store behind the proxy are called
 	warmer   storage.Reserve // of a record that warming up renews
 	names    int
 	tally    tally
@@ -31,25 +32,22 @@ type cutLab struct {
 	served   int             // process of the connection that was cut after all had been said on it; nobody can know
 }
 
-// appName is what the sessions behind the proxy are called.
-const appName = "reprise-cuts"
-
 func newCutLab(t *testing.T, random *rand.Rand) *cutLab {
 	t.Helper()
-	address := migrated(t)
+	address, app := migrated(t), "cuts-"+storage.NewToken().String()
 	proxy, err := faultproxy.New(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = proxy.Close() })
-	through, err := proxy.URL(with(t, address, "application_name", appName))
+	through, err := proxy.URL(with(t, address, "application_name", app))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := patient
 	o.MaxConns = 2
 	l := &cutLab{t: t, random: random, proxy: proxy, store: open(t, through, o), straight: open(t, address, patient),
-		observer: connect(t, address), warmer: reserve("warmer"), tally: tally{}, ctx: t.Context()}
+		observer: connect(t, address), app: app, warmer: reserve("warmer"), tally: tally{}, ctx: t.Context()}
 	l.direct(l.warmer)
 	return l
 }
@@ -68,10 +66,11 @@ type given struct {
 	before []seen
 }
 
-// seen is what is stored under a name: as the store reads it, and all of the row as text, empty without one.
+// seen is what is stored under a name: as the store reads it, all of the row as text, empty without one, and how often an operator acted.
 type seen struct {
 	record *storage.Record
 	row    string
+	acts   int
 }
 
 func (l *cutLab) given(kinds []kind) given {
@@ -104,8 +103,8 @@ func (l *cutLab) look(g given) []seen {
 	all := make([]seen, len(g.calls))
 	for i, c := range g.calls {
 		all[i].record = l.direct(storage.Lookup{Name: c.On()})[0].Record
-		err := l.observer.QueryRow(l.ctx, `SELECT coalesce((SELECT row_to_json(k)::text FROM reprise_keys AS k WHERE key = $1), '')`,
-			c.On().Key).Scan(&all[i].row)
+		err := l.observer.QueryRow(l.ctx, `SELECT coalesce((SELECT row_to_json(k)::text FROM reprise_keys AS k WHERE key = $1), ''),
+			(SELECT count(*) FROM reprise_audit WHERE key = $1)`, c.On().Key).Scan(&all[i].row, &all[i].acts)
 		if err != nil {
 			l.t.Fatal(err)
 		}
@@ -240,7 +239,7 @@ func (l *cutLab) usable() {
 	l.t.Helper()
 	var inTransaction int
 	err := l.observer.QueryRow(l.ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1
-		AND state LIKE 'idle in transaction%'`, appName).Scan(&inTransaction)
+		AND state LIKE 'idle in transaction%'`, l.app).Scan(&inTransaction)
 	if err != nil || inTransaction > 0 {
 		l.fail("%d sessions are in a transaction, %v", inTransaction, err)
 	}

@@ -48,11 +48,12 @@ func readError(err error) error {
 	return unavailable(err)
 }
 
-// writeError sorts an error of a write by what it says about the row.
+// writeError sorts an error of a write by what it says about the row. pgx calls it safe to retry when a connection is
+// closed, also when that is how it notices that the answer to a commit is lost: so that is not taken for nothing sent.
 func writeError(err error) error {
 	pg, ok := reported(err)
 	switch {
-	case !ok && pgconn.SafeToRetry(err):
+	case !ok && pgconn.SafeToRetry(err) && !errors.Is(err, pgconn.ErrConnClosed):
 		return unavailable(err) // nothing had been sent
 	case !ok:
 		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)

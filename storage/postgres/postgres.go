@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -78,6 +79,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 		cfg.ConnConfig.RuntimeParams[setting] = "off"
 	}
 	cfg.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_generic_plan" // the plan that was looked at, from the first time on
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement  // whatever the URL says: a lost answer is told by it
 	cfg.BeforeConnect = withoutCancel
 	cfg.AfterConnect = refuseUnsafe
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
