@@ -47,6 +47,7 @@ var topics = []struct {
 	{"deadlocks", deadlockPromises},
 	{"crowds", crowdPromises},
 	{"concurrency", concurrencyPromises},
+	{"linearizability", linearizabilityPromises},
 	{"cancellation", cancellationPromises},
 	{"closing", closingPromises},
 }

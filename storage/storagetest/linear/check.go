@@ -1,0 +1,114 @@
+package linear
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// Finding is a name whose history was not found to be linearizable.
+type Finding struct {
+	Name storage.Name
+	// Undecided tells that the search did not come to its end in time: the history may be right.
+	Undecided bool
+	Ops       []*Op // as they were sent
+
+	history []porcupine.Operation
+}
+
+// Check judges every name of a history, each within a limit of time that is for the search alone, and gives those that
+// are not linearizable or undecided, in the order of their names.
+func Check(ops []Op, limit time.Duration) (found []Finding) {
+	names := byName(ops)
+	var mu sync.Mutex
+	var judges sync.WaitGroup
+	queue := make(chan []*Op)
+	for range runtime.GOMAXPROCS(0) {
+		judges.Go(func() {
+			for ops := range queue {
+				if f, wrong := checkName(ops, limit); wrong {
+					mu.Lock()
+					found = append(found, f)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, ops := range names {
+		queue <- ops
+	}
+	close(queue)
+	judges.Wait()
+	slices.SortFunc(found, func(a, b Finding) int { return a.Name.Compare(b.Name) })
+	return found
+}
+
+// byName gathers the calls on each name, as they were sent.
+func byName(ops []Op) map[storage.Name][]*Op {
+	names := map[storage.Name][]*Op{}
+	for i := range ops {
+		name := ops[i].Call.On()
+		names[name] = append(names[name], &ops[i])
+	}
+	for _, ops := range names {
+		slices.SortStableFunc(ops, func(a, b *Op) int { return cmp.Compare(a.Sent, b.Sent) })
+	}
+	return names
+}
+
+func checkName(ops []*Op, limit time.Duration) (f Finding, wrong bool) {
+	f = Finding{Name: ops[0].Call.On(), Ops: ops, history: operations(ops)}
+	result := porcupine.CheckOperationsTimeout(model, f.history, limit)
+	f.Undecided = result == porcupine.Unknown
+	return f, result != porcupine.Ok
+}
+
+// operations puts the calls on one name as porcupine wants them. A call without an answer returns after the end; it was
+// decided before the last answer, or nobody saw what it did.
+func operations(ops []*Op) []porcupine.Operation {
+	var last int64
+	var latest time.Time
+	for _, o := range ops {
+		if o.Answer != nil {
+			last, latest = max(last, int64(o.Returned)), later(latest, o.Latest)
+		}
+	}
+	places, seen := placesOf(ops), foresee(ops)
+	var history []porcupine.Operation
+	for _, o := range ops {
+		in := input{Op: o, now: span{o.Earliest, o.Latest}, place: places[o], later: seen}
+		returned := int64(o.Returned)
+		if o.Answer == nil {
+			in.now.to, returned = later(o.Earliest, latest), math.MaxInt64
+		}
+		history = append(history, porcupine.Operation{ClientId: o.Client, Input: in, Call: int64(o.Sent), Output: o.Answer, Return: returned})
+	}
+	return append(history, porcupine.Operation{Input: theEnd{}, Call: last + 1, Output: (*Answer)(nil), Return: last + 2})
+}
+
+// placesOf numbers the answered calls of each group from 1 on. What has no answer has no place: it may happen later.
+func placesOf(ops []*Op) map[*Op]int {
+	groups := map[int][]*Op{}
+	for _, o := range ops {
+		if o.Group != 0 && o.Answer != nil {
+			groups[o.Group] = append(groups[o.Group], o)
+		}
+	}
+	places := map[*Op]int{}
+	for _, group := range groups {
+		slices.SortFunc(group, func(a, b *Op) int { return cmp.Compare(a.Order, b.Order) })
+		for i, o := range group {
+			if len(group) > 1 {
+				places[o] = i + 1
+			}
+		}
+	}
+	return places
+}

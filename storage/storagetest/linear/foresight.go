@@ -1,0 +1,68 @@
+package linear
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/reprise-idempotency/reprise/storage"
+)
+
+// foresight is what the answers of a whole history say about acquisitions. It keeps the search from trying that a
+// reserve without an answer acquired the name where somebody would have had to see something else later: each of them
+// could otherwise have taken over from each other, in every order.
+type foresight struct {
+	seen  []sighting // by their fences, which is the order in which they happened
+	blind bool       // a mismatch was answered without the record that it was about
+}
+
+// sighting is an acquisition that an answer showed.
+type sighting struct {
+	fence     int64
+	attempt   int
+	claimed   bool // a reserve was answered with it
+	attemptID string
+}
+
+// foresee gathers what answers showed.
+func foresee(ops []*Op) *foresight {
+	f := &foresight{}
+	at := map[int64]int{}
+	for _, o := range ops {
+		if o.Answer == nil || o.Answer.Seen == nil {
+			f.blind = f.blind || o.Answer != nil && o.Answer.Outcome == storage.OutcomeFingerprintMismatch
+			continue
+		}
+		seen := o.Answer.Seen
+		i, ok := at[seen.Fence]
+		if !ok {
+			i = len(f.seen)
+			at[seen.Fence] = i
+			f.seen = append(f.seen, sighting{fence: seen.Fence, attempt: seen.Attempt})
+		}
+		if c, ok := o.Call.(storage.Reserve); ok && o.Answer.Outcome == storage.OutcomeAcquired {
+			f.seen[i].claimed, f.seen[i].attemptID = true, c.AttemptID
+		}
+	}
+	slices.SortFunc(f.seen, func(a, b sighting) int { return cmp.Compare(a.fence, b.fence) })
+	return f
+}
+
+// allows tells whether a reserve without an answer may have made n's latest acquisition. Somebody sees the record later,
+// or it makes no difference; and until then nobody can end it, because nobody knows its version. So the next acquisition
+// that was seen and has no lower attempt is this very one, or a later one of the same record.
+func (f *foresight) allows(n state) bool {
+	from, _ := slices.BinarySearchFunc(f.seen, n.floor, func(s sighting, floor int64) int { return cmp.Compare(s.fence, floor) })
+	before := 0
+	for _, s := range f.seen[from:] {
+		switch {
+		case s.attempt < before: // of the next record
+			return false
+		case s.attempt > n.attempt:
+			return true
+		case s.attempt == n.attempt:
+			return !s.claimed || s.attemptID != "" && s.attemptID == n.attemptID
+		}
+		before = s.attempt
+	}
+	return f.blind
+}
