@@ -68,7 +68,7 @@ func (s *Service) actQuery(p auth.Principal, r AuditRequest) (q storage.ActQuery
 	if c == nil {
 		return q, err
 	}
-	if uuid.Validate(c.First) != nil {
+	if id, err := uuid.Parse(c.First); err != nil || id.String() != c.First {
 		return q, Invalid("cursor", "is none that a page gave")
 	}
 	q.After = &storage.ActPosition{At: time.UnixMicro(c.Micro).UTC(), ActID: c.First}

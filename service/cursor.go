@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -35,7 +36,7 @@ func parseCursor(filters string, s *string) (*cursor, error) {
 	}
 	var c cursor
 	b, err := base64.RawURLEncoding.DecodeString(*s)
-	if err != nil || json.Unmarshal(b, &c) != nil || c.String() != *s {
+	if err != nil || json.Unmarshal(b, &c) != nil || c.String() != *s || strings.ContainsFunc(c.First+c.Subject+c.Key, isControl) {
 		return nil, Invalid("cursor", "is none that a page gave")
 	}
 	if c.Filters != filters {

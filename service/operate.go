@@ -89,8 +89,11 @@ func (s *Service) resolveCall(p auth.Principal, r ResolveRequest) (c storage.Res
 	default:
 		return c, Invalid("to", `must be "completed", "failed" or "released"`)
 	}
-	if c.To == storage.Released && (r.Response != nil || r.ResourceID != nil) {
-		return c, Invalid("response", "and resource_id belong to a settlement: a released key has none")
+	if c.To == storage.Released && r.Response != nil {
+		return c, Invalid("response", "belongs to a settlement: a released key has none")
+	}
+	if c.To == storage.Released && r.ResourceID != nil {
+		return c, Invalid("resource_id", "belongs to a settlement: a released key has none")
 	}
 	if err = text("resource_id", c.ResourceID, 0, s.limits.ResourceID); err != nil {
 		return c, err

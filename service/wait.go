@@ -25,9 +25,12 @@ func (w *Waiting) Await(ctx context.Context) {
 // Reservation gives what the call comes to after the wait, as if it had just come.
 func (w *Waiting) Reservation(ctx context.Context) (Reservation, error) {
 	var err error
-	if w.ok {
+	switch {
+	case w.ok:
 		w.answer, err = w.service.confirm(ctx, w.call, w.answer)
-	} else {
+	case ctx.Err() != nil: // nobody is there to be answered, and it is no outage that they have gone
+		err = &Error{Code: CodeInProgress, Detail: refusals[storage.OutcomeInProgress].Detail}
+	default:
 		w.answer, err = w.service.acquire(ctx, w.call)
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,9 +19,18 @@ type batchRequest struct {
 	Calls []jsontext.Value `json:"calls"`
 }
 
-// strictBatch reads the envelope. Text that cannot be decoded is left to the reading of its call.
+// strictBatch reads the envelope. Text that cannot be decoded, and a name that is given twice, are left to the reading of the
+// call that they are in.
 func strictBatch(body []byte, into *batchRequest) error {
-	return decode(body, into, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true))
+	seen := false
+	once := json.UnmarshalFromFunc(func(*jsontext.Decoder, *[]jsontext.Value) error {
+		if seen {
+			return jsontext.ErrDuplicateName
+		}
+		seen = true
+		return errors.ErrUnsupported // read it as usual
+	})
+	return decode(body, into, json.RejectUnknownMembers(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true), json.WithUnmarshalers(once))
 }
 
 func (a *API) batch(ctx context.Context, by caller, r *batchRequest) (int, any, error) {

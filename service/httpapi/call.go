@@ -97,7 +97,7 @@ func onceEach(query url.Values) error {
 
 // respond writes an answer. None is to be cached: it holds leases and other people's responses.
 func respond(c echo.Context, status int, contentType string, answer any) error {
-	body, err := json.Marshal(answer)
+	body, err := json.Marshal(answer, json.Deterministic(true)) // the same answer is the same bytes
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -16,7 +18,8 @@ import (
 // tokens is whose tokens a server accepts, if a test does not say otherwise.
 var tokens = auth.Config{HS256Secret: []byte("a secret that is only good for tests")}
 
-var everyScope = []auth.Scope{auth.KeysWrite, auth.KeysRead, auth.KeysBody}
+// everyScope is what one tenant may have; ops is for all tenants.
+var everyScope = []auth.Scope{auth.KeysWrite, auth.KeysRead, auth.KeysBody, auth.KeysAdmin}
 
 // bearer makes a token.
 func bearer(t *testing.T, tenant string, scopes ...auth.Scope) string {
@@ -34,9 +37,11 @@ func bearer(t *testing.T, tenant string, scopes ...auth.Scope) string {
 
 // caller is somebody who calls a server with a token.
 type caller struct {
-	t     *testing.T
-	url   string
-	token string // none is sent when empty
+	t         *testing.T
+	url       string
+	token     string // none is sent when empty
+	inBatches bool   // each call on keys is sent as a batch of one
+	unchecked bool   // answers are not held to the description, to save time
 }
 
 // as gives a caller of a tenant; without scopes, one with every scope.
@@ -79,6 +84,9 @@ func (c caller) call(name string, f ...fields) *answer {
 // post sends a body as it is.
 func (c caller) post(name, body string) *answer {
 	c.t.Helper()
+	if c.inBatches {
+		return c.batch(inBatch(name, body)).result(0)
+	}
 	return c.send(http.MethodPost, "/v1/keys/"+name, body, nil)
 }
 
@@ -89,13 +97,20 @@ func (c caller) send(method, path, body string, headers http.Header) *answer {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	a.check()
+	if !c.unchecked {
+		a.check()
+	}
 	return a
 }
 
 // exchange is send without a look at the answer.
 func (c caller) exchange(method, path, body string, headers http.Header) (*answer, error) {
-	r, err := http.NewRequest(method, c.url+path, strings.NewReader(body))
+	return c.exchangeIn(noContext, method, path, strings.NewReader(body), body, headers)
+}
+
+// exchangeIn is exchange for a caller who may hang up, and sends the body from a reader: chunked, where that has no length.
+func (c caller) exchangeIn(ctx context.Context, method, path string, from io.Reader, body string, headers http.Header) (*answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.url+path, from)
 	if err != nil {
 		return nil, err
 	}
@@ -123,15 +138,26 @@ type answer struct {
 	status  int
 	header  http.Header
 	raw     []byte
-	json    any // nil when it is none
+	json    any                                    // nil when it is none
+	calls   func(n int) (call string, body []byte) // of a batch, as they were sent; see sentInBatch
 }
 
 // check holds the answer, and the request, to the description.
 func (a *answer) check() {
 	a.t.Helper()
-	if err := errors.Join(a.message.check(), a.checkRecord()); err != nil {
+	if err := errors.Join(a.message.check(), a.checkHeaders(), a.checkRecord(), a.checkResults()); err != nil {
 		a.t.Errorf("%s %s: %v\nrequest: %.2000s\nanswer: %d %.2000s", a.message.method, a.message.path, err, a.message.body, a.status, a.raw)
 	}
+}
+
+// checkHeaders wants the headers that every answer has, whatever it answers.
+func (a *answer) checkHeaders() error {
+	for _, name := range []string{"Reprise-Version", "X-Request-Id"} {
+		if len(a.header.Values(name)) != 1 || a.header.Get(name) == "" {
+			return fmt.Errorf("%s is %q", name, a.header.Values(name))
+		}
+	}
+	return nil
 }
 
 // what gives the answer in one word: the code of a problem, the outcome of a reserve, else the state of the record.

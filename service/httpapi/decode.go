@@ -78,6 +78,8 @@ func decode(body []byte, into any, options ...json.Options) error {
 		return service.Invalid(field(semantic.JSONPointer), "is not a field of this call")
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
 		return service.Invalid(field(syntactic.JSONPointer), "is given twice")
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &semantic):
+		return service.Invalid(field(semantic.JSONPointer), "is given twice")
 	case errors.As(err, &syntactic):
 		return service.Invalid(field(syntactic.JSONPointer), "is not valid JSON in UTF-8 (byte %d of the body)", syntactic.ByteOffset)
 	case errors.As(err, &semantic):

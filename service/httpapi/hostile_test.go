@@ -24,7 +24,8 @@ type hostile struct {
 
 // hostileRequests are all of them, for a key that is held with a lease token.
 func hostileRequests(t *testing.T, lease string) []hostile {
-	return slices.Concat(badJSON(lease), badTypes(lease), badValues(lease), unknownFields(), badEnvelopes(lease), badRoutes(), badTokens(t, lease))
+	return slices.Concat(badJSON(lease), badTypes(lease), badValues(lease), unknownFields(), badEnvelopes(lease), badRoutes(), badTokens(t, lease),
+		badQueries(), badBatches())
 }
 
 // Ensure that no hostile request is taken, stored, or answered by a fault of the service: each is a problem that names
@@ -35,7 +36,7 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		live(k)
 		version, rows := k.lookup().text("record.version"), s.db.rows(t)
 		requests := hostileRequests(t, k.lease)
-		if len(requests) < 200 {
+		if len(requests) < 1000 {
 			t.Fatalf("only %d requests", len(requests))
 		}
 		for _, h := range requests {
@@ -68,8 +69,19 @@ func (h hostile) refused(t *testing.T, s *server, k *key) {
 
 // invalid is a request that is refused for one of its fields.
 func invalid(id, call, body, field string) hostile {
-	return hostile{id: call + "/" + id, path: "/v1/keys/" + call, body: body, status: 400, what: "invalid_request", detail: field + ": "}
+	return hostile{id: call + "/" + id, path: pathOf(call), body: body, status: 400, what: "invalid_request", detail: field + ": "}
 }
+
+// pathOf gives the path of a call that has a body.
+func pathOf(call string) string {
+	if slices.Contains(operatorCalls, call) {
+		return "/v1/admin/keys/" + call
+	}
+	return "/v1/keys/" + call
+}
+
+// bodyCalls are the calls whose body is one request.
+var bodyCalls = slices.Concat(callNames, operatorCalls)
 
 // whole gives a body that a call takes, but for what is replaced.
 func whole(call, lease string, f ...fields) string {
@@ -83,13 +95,17 @@ func extra(call, lease string) fields {
 		return fields{"key": "new", "fingerprint": mine}
 	case "lookup":
 		return nil
+	case "resolve":
+		return fields{"version": "1.1", "reason": why, "to": "completed", "force": true}
+	case "expire":
+		return fields{"version": "1.1", "reason": why}
 	}
 	return fields{"lease_token": lease}
 }
 
 // badJSON is sent to every call: what is no JSON, more than one value, or can be read in two ways.
 func badJSON(lease string) (all []hostile) {
-	for _, call := range callNames {
+	for _, call := range bodyCalls {
 		good := whole(call, lease)
 		inside := good[1 : len(good)-1]
 		for _, c := range []struct{ id, body, detail string }{
@@ -136,7 +152,14 @@ var typed = map[string]map[string][]any{
 	"release":   {"operation": notText, "subject": notText, "key": notText, "lease_token": notText, "reason": notText, "forget": notBool},
 	"heartbeat": {"operation": notText, "key": notText, "lease_token": notText, "lease": notText, "checkpoint": notObject, "on_lapse": notText},
 	"lookup":    {"operation": notText, "subject": notText, "key": notText, "fingerprint": notText},
+	"resolve": {"operation": notText, "subject": notText, "key": notText, "tenant": notText, "to": notText, "version": notText, "reason": notText,
+		"response": notObject, "resource_id": notText, "force": notBool},
+	"expire": {"operation": notText, "subject": notText, "key": notText, "tenant": notText, "version": notText, "reason": notText},
 }
+
+// required are the fields without which a call is refused, beside the name.
+var required = map[string][]string{"complete": {"lease_token"}, "release": {"lease_token"}, "heartbeat": {"lease_token"},
+	"resolve": {"to", "version", "reason"}, "expire": {"version", "reason"}}
 
 var (
 	notText   = []any{1, true, []string{"x"}, fields{"x": "y"}}
@@ -146,16 +169,13 @@ var (
 
 // badTypes gives every field a value of every type that it is not, and leaves out, or makes null, what is required.
 func badTypes(lease string) (all []hostile) {
-	for _, call := range callNames {
+	for _, call := range bodyCalls {
 		for field, values := range typed[call] {
 			for i, value := range values {
 				all = append(all, invalid(fmt.Sprint("type/", field, "/", i), call, whole(call, lease, fields{field: value}), field))
 			}
 		}
-		for _, field := range []string{"operation", "key", "lease_token"} {
-			if field == "lease_token" && (call == "reserve" || call == "lookup") {
-				continue
-			}
+		for _, field := range append([]string{"operation", "key"}, required[call]...) {
 			for id, value := range map[string]any{"omitted": omitted, "null": nil, "empty": ""} {
 				all = append(all, invalid(field+"/"+id, call, whole(call, lease, fields{field: value}), field))
 			}
@@ -209,6 +229,15 @@ func badValues(lease string) (all []hostile) {
 		{"complete", "base64 for URLs", respond(fields{"body": "-_-_", "body_encoding": "base64"}), "response.body"},
 		{"complete", "base64 with a space", respond(fields{"body": "YWJj YWJj", "body_encoding": "base64"}), "response.body"},
 		{"complete", "headers is an object", respond(fields{"headers": fields{"A": "b"}}), "response.headers"},
+		{"resolve", "unknown encoding", respond(fields{"body": "x", "body_encoding": "hex"}), "response.body_encoding"},
+		{"resolve", "not base64", respond(fields{"body": "*", "body_encoding": "base64"}), "response.body"},
+		{"resolve", "status is text", respond(fields{"status": "200"}), "response.status"},
+		{"resolve", "header line of one", respond(fields{"headers": [][]string{{"A"}}}), "response.headers.0"},
+		{"resolve", "header value is null", respond(fields{"headers": [][]any{{"A", nil}}}), "response.headers.0.1"},
+		{"resolve", "control in resource_id", fields{"resource_id": "a\nb"}, "resource_id"},
+		{"resolve", "control in tenant", fields{"tenant": "a\nb"}, "tenant"},
+		{"resolve", "empty tenant", fields{"tenant": ""}, "tenant"},
+		{"expire", "long tenant", fields{"tenant": x(201)}, "tenant"},
 		{"release", "NUL in reason", fields{"reason": "a\x00b"}, "reason"},
 		{"complete", "control in resource_id", fields{"resource_id": "a\nb"}, "resource_id"},
 	} {
@@ -219,8 +248,14 @@ func badValues(lease string) (all []hostile) {
 
 // unknownFields are refused by the strict calls, however close they come to a known one.
 func unknownFields() (all []hostile) {
-	for _, name := range []string{"on-lapse", "onLapse", "On_Lapse", "KEY", "key ", "tenant", "tenant_id", "lease_token", "wait", "", "__proto__", "ключ"} {
-		for _, call := range []string{"reserve", "lookup"} {
+	for _, name := range []string{"on-lapse", "onLapse", "On_Lapse", "KEY", "key ", "tenant_id", "lease_token", "attempt", "", "__proto__", "ключ"} {
+		for _, call := range []string{"reserve", "lookup", "resolve", "expire"} {
+			all = append(all, invalid("unknown/"+name, call, whole(call, "", fields{name: "x"}), name))
+		}
+	}
+	for call, names := range map[string][]string{"reserve": {"tenant", "to", "version"}, "lookup": {"tenant", "wait"}, "resolve": {"wait", "lease", "fingerprint", "retention"},
+		"expire": {"to", "force", "response", "resource_id"}} {
+		for _, name := range names {
 			all = append(all, invalid("unknown/"+name, call, whole(call, "", fields{name: "x"}), name))
 		}
 	}

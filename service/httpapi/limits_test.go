@@ -7,7 +7,7 @@ import (
 
 // limitRows are the limits of every field, at each of their edges: the last value inside, the first one outside.
 func limitRows() []row {
-	return concat(nameLimits(), reserveLimits(), durationLimits(), holderLimits(), responseLimits(), bodyLimits())
+	return concat(nameLimits(), reserveLimits(), durationLimits(), holderLimits(), responseLimits(), bodyLimits(), operatorLimits())
 }
 
 // edge is one value of a field at one of its limits.
@@ -29,9 +29,15 @@ var calls = map[string]struct {
 	"release":   {live, (*key).release, 200, "released"},
 	"heartbeat": {live, (*key).heartbeat, 200, "in_progress"},
 	"lookup":    {live, (*key).lookup, 200, "in_progress"},
+	"resolve":   {live, func(k *key, f ...fields) *answer { k.t.Helper(); return k.resolve(append(f, force)...) }, 200, "completed"},
+	"expire":    {completed, (*key).expire, 200, "completed"},
 }
 
+// callNames are the calls of those who do the work; they may be in a batch.
 var callNames = []string{"reserve", "complete", "release", "heartbeat", "lookup"}
+
+// operatorCalls are those of whoever repairs.
+var operatorCalls = []string{"resolve", "expire"}
 
 // rowsOf makes rows of the edges of a call.
 func rowsOf(call string, edges ...edge) (rows []row) {
@@ -75,7 +81,7 @@ func nameLimits() (rows []row) {
 		name        string
 		least, most int
 	}{{"operation", 1, 200}, {"subject", 0, 200}, {"key", 1, 255}} {
-		for _, call := range callNames {
+		for _, call := range append(operatorCalls, callNames...) {
 			rows = append(rows, nameRow(call, part.name, "longest", x(part.most), true),
 				nameRow(call, part.name, "longest-two-byte", é(part.most), true),
 				nameRow(call, part.name, "too-long", x(part.most+1), false),
@@ -153,6 +159,7 @@ func durationLimits() (rows []row) {
 		{"heartbeat", "lease", "100ms", "1h", "99ms", "3600001ms"},
 		{"reserve", "retention", "1s", "2160h", "999ms", "7776000001ms"},
 		{"complete", "retention", "1s", "2160h", "999ms", "7776000001ms"},
+		{"reserve", "wait", "1ms", "20s", "0ms", "20001ms"},
 	} {
 		is := func(id, value, name string) {
 			rows = append(rows, rowsOf(l.call, edge{l.field + "/" + id, fields{l.field: value}, name})...)
