@@ -134,3 +134,36 @@ func TestOutageWhileExtending(t *testing.T) {
 		}
 	}
 }
+
+// Ensure that what holds for the lease of a single reserve holds for those of a batch: one that cannot be confirmed in time,
+// or whose extension fails in whatever way, is told as unknown and never as if nothing had been stored.
+func TestALateConfirmationInABatch(t *testing.T) {
+	batch := func(store storage.Store) service.Result {
+		s := service.New(store, service.DefaultLimits(), nil)
+		return s.Batch(t.Context(), principal(t), []service.Request{request("attempt-1", time.Hour)})[0]
+	}
+	if got := batch(&late{Store: openSQLite(t), confirmations: 3}); got.Err != nil || !got.Reservation.Acquired || time.Until(got.Reservation.GoodUntil) < time.Hour/2 {
+		t.Errorf("three late: got %+v, want half of the lease left", got)
+	}
+	if got := batch(&late{Store: openSQLite(t), confirmations: 1000}); code(got.Err) != service.CodeOutcomeUnknown {
+		t.Errorf("always late: got %v, want %s", got.Err, service.CodeOutcomeUnknown)
+	}
+	for _, kind := range []error{storage.ErrUnavailable, storage.ErrOutcomeUnknown, errors.New("poisoned")} {
+		got := batch(&late{Store: openSQLite(t), confirmations: 1, fail: func(c storage.Call) error {
+			if _, ok := c.(storage.Heartbeat); ok {
+				return kind
+			}
+			return nil
+		}})
+		if code(got.Err) != service.CodeOutcomeUnknown || !errors.Is(got.Err, kind) {
+			t.Errorf("%v: got %v, want %s", kind, got.Err, service.CodeOutcomeUnknown)
+		}
+	}
+	store := &late{Store: openSQLite(t), confirmations: 1}
+	store.instead = func(c storage.Call) {
+		store.Store.Apply(t.Context(), []storage.Call{storage.Release{Name: c.On(), Token: c.(storage.Heartbeat).Token}})
+	}
+	if got := batch(store); code(got.Err) != service.CodeOutcomeUnknown {
+		t.Errorf("given up meanwhile: got %v, want %s", got.Err, service.CodeOutcomeUnknown)
+	}
+}

@@ -68,9 +68,12 @@ func (s *Service) apply(ctx context.Context, call storage.Call) (storage.Answer,
 
 // answered turns what is not an answer into an [Error].
 func answered(a storage.Answer) error {
+	var known *Error
 	switch {
 	case a.Err == nil:
 		return nil
+	case errors.As(a.Err, &known): // of ours already: what it was caused by would say something else
+		return known
 	case errors.Is(a.Err, storage.ErrOutcomeUnknown):
 		return unanswered(CodeOutcomeUnknown, "the store did not confirm the change: it may have been made; repeat the call with the same ids", a.Err)
 	case errors.Is(a.Err, storage.ErrUnavailable):
