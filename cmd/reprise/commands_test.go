@@ -112,20 +112,16 @@ func indented(s string) string {
 // readmeLines gives the two blocks of README that call the API.
 func readmeLines(t *testing.T) (first, second string) {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)\n```").FindAllStringSubmatch(string(readme), -1) {
-		if strings.Contains(m[1], "call ") {
-			blocks = append(blocks, m[1])
+	var calls []string
+	for _, block := range blocks(pages(t)["README.md"], "sh") {
+		if strings.Contains(block, "call ") {
+			calls = append(calls, strings.TrimSuffix(block, "\n"))
 		}
 	}
-	if len(blocks) != 2 {
-		t.Fatalf("README has %d blocks that call the API, want 2", len(blocks))
+	if len(calls) != 2 {
+		t.Fatalf("README has %d blocks that call the API, want 2", len(calls))
 	}
-	return blocks[0], blocks[1]
+	return calls[0], calls[1]
 }
 
 // paste runs lines in a shell, in which this test binary is the program.

@@ -1,68 +1,133 @@
 package main
 
 import (
-	"maps"
-	"os"
+	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
-// configurationRow is a row of the page's tables: key, variable, default.
-var configurationRow = regexp.MustCompile("(?m)^\\| `([a-z0-9_.]+)` \\| `([A-Z0-9_]+)` \\| (?:`([^`]+)`|–) \\|")
+// row is a row of docs/configuration.md.
+type row struct{ key, variable, flag, standard, limits string }
 
-// Ensure that the page on the configuration has every setting with its variable and its default, and no other.
+// rows gives the rows of the page's tables; "–" stands for nothing.
+func rows(t *testing.T) (found []row) {
+	t.Helper()
+	cell := "(?:`([^`]+)`|–)"
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| "+cell+" \\| "+cell+" \\| "+cell+" \\| ([^|]+) \\| [^|]+ \\|$").FindAllStringSubmatch(configurationPage(t), -1) {
+		found = append(found, row{m[1], m[2], m[3], m[4], m[5]})
+	}
+	return found
+}
+
+// Ensure that the page on the configuration has every setting once, with its variable, its flag and its default, and
+// nothing that is no setting.
 func TestConfigurationPage(t *testing.T) {
-	page := configurationPage(t)
-	got := map[string][2]string{}
-	for _, row := range configurationRow.FindAllStringSubmatch(page, -1) {
-		got[row[1]] = [2]string{row[2], row[3]}
-	}
-	want := map[string][2]string{}
-	defaults := defaultConfig()
-	for _, s := range settings {
-		want[s.key] = [2]string{s.env(), s.get(defaults)}
-	}
-	for key, row := range want {
-		if got[key] != row {
-			t.Errorf("%s: the page says %v, the program %v", key, got[key], row)
+	got := map[string]row{}
+	for _, r := range rows(t) {
+		if _, twice := got[r.key]; twice {
+			t.Errorf("the page has %s twice", r.key)
 		}
+		got[r.key] = r
+	}
+	for _, s := range settings {
+		want := row{key: s.key, variable: s.env(), standard: s.get(defaultConfig()), limits: got[s.key].limits}
+		if !s.noFlag {
+			want.flag = "--" + s.flag()
+		}
+		if got[s.key] != want {
+			t.Errorf("%s: the page says %+v, the program %+v", s.key, got[s.key], want)
+		}
+		delete(got, s.key)
 	}
 	for key := range got {
-		if _, ok := want[key]; !ok {
-			t.Errorf("the page has %s, which is no setting", key)
-		}
+		t.Errorf("the page has %s, which is no setting", key)
 	}
-	if t.Failed() {
-		t.Logf("settings: %v", slices.Sorted(maps.Keys(want)))
+	rowsAtAll := regexp.MustCompile("(?m)^\\| `").FindAllString(configurationPage(t), -1)
+	if len(rowsAtAll) != len(settings) {
+		t.Errorf("the page has %d rows, of which some have another form, for %d settings", len(rowsAtAll), len(settings))
 	}
 }
 
-// Ensure that the example file of the page is one that the program reads.
-func TestConfigurationExample(t *testing.T) {
-	_, rest, ok := strings.Cut(configurationPage(t), "```yaml\n")
-	example, _, closed := strings.Cut(rest, "```")
-	if !ok || !closed {
-		t.Fatal("the page has no example")
+// Ensure that the limits which the page gives as numbers are those of the program: each end is taken, and what is next to
+// it is refused.
+func TestConfigurationLimits(t *testing.T) {
+	tried := 0
+	for _, r := range rows(t) {
+		m := regexp.MustCompile(`^(?:(\d+\w*) to|.* to) (\d+\w*)(?:,.*)?$|^(\d+\w*) or more$`).FindStringSubmatch(r.limits)
+		if m == nil {
+			continue
+		}
+		if least := m[1] + m[3]; least != "" {
+			tryLimit(t, r, least, -1)
+			tried++
+		}
+		if most := m[2]; most != "" {
+			tryLimit(t, r, most, +1)
+			tried++
+		}
 	}
-	file := filepath.Join(t.TempDir(), "reprise.yaml")
-	example = strings.Replace(example, "/etc/reprise/keys.pem", publicKeyFile(t), 1)
-	if err := os.WriteFile(file, []byte(example), 0o600); err != nil {
+	if tried < 30 {
+		t.Errorf("only %d limits were tried: the form of the page must have changed", tried)
+	}
+}
+
+// tryLimit tries a limit, and the value beyond it.
+func tryLimit(t *testing.T, r row, limit string, beyond int) {
+	t.Helper()
+	more := []string{}
+	if r.key == "limits.response_body" { // it has to fit into a request
+		more = append(more, "REPRISE_LIMITS_REQUEST_BODY=1000000000")
+	}
+	if o := runProgram(t, append(more, r.variable+"="+limit), "config", "print"); o.code != exitOK {
+		t.Errorf("%s: the page allows %s, and the program says: %s", r.key, limit, o.stderr)
+	}
+	over := next(t, limit, beyond)
+	if o := runProgram(t, append(more, r.variable+"="+over), "config", "print"); o.code != exitUsage {
+		t.Errorf("%s: the page ends at %s, and the program takes %s", r.key, limit, over)
+	}
+}
+
+// next gives the number, or the duration in milliseconds, beside one.
+func next(t *testing.T, value string, step int) string {
+	t.Helper()
+	if n, err := strconv.Atoi(value); err == nil {
+		return strconv.Itoa(n + step)
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil {
 		t.Fatal(err)
 	}
-	o := runProgram(t, nil, "config", "print", "--config", file)
-	if o.code != exitOK || !strings.Contains(o.stdout, `listen: "0.0.0.0:8080"`) || !strings.Contains(o.stdout, `lease_max: "15m0s"`) {
-		t.Errorf("got %d %s %s", o.code, o.stdout, o.stderr)
+	return fmt.Sprintf("%dms", d.Milliseconds()+int64(step))
+}
+
+// Ensure that the example of a file is one that the program reads, and that every setting in it has an effect.
+func TestConfigurationExample(t *testing.T) {
+	examples := blocks(configurationPage(t), "yaml")
+	if len(examples) != 1 {
+		t.Fatalf("the page has %d examples, want 1", len(examples))
+	}
+	example := strings.Replace(examples[0], "/etc/reprise/keys.pem", publicKeyFile(t), 1)
+	o := runProgram(t, nil, "config", "print", "--config", writeFile(t, example))
+	if o.code != exitOK {
+		t.Fatalf("got %d %s", o.code, o.stderr)
+	}
+	standard := strings.Split(runProgram(t, nil, "config", "print").stdout, "\n")
+	changed := 0
+	for i, line := range strings.Split(o.stdout, "\n") {
+		if line != standard[i] {
+			changed++
+		}
+	}
+	if given := len(regexp.MustCompile(`(?m)^ *\w+: \S`).FindAllString(example, -1)); changed != given {
+		t.Errorf("the example gives %d settings, and %d have another value than the default:\n%s", given, changed, o.stdout)
 	}
 }
 
 func configurationPage(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "configuration.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
+	return pages(t)[filepath.Join("docs", "configuration.md")]
 }

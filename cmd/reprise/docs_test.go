@@ -2,100 +2,78 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
 
-// httpPage is docs/http.md.
-func httpPage(t *testing.T) string {
-	t.Helper()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "http.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(page)
-}
-
-// Ensure that the lines of docs/http.md, pasted into a shell one block after the other, are answered as the page says.
-func TestLinesOfTheHTTPPage(t *testing.T) {
-	s, _ := serveEphemeral(t)
-	var lines []string
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)\n```").FindAllStringSubmatch(httpPage(t), -1) {
-		lines = append(lines, block[1])
-	}
-	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", strings.Join(lines, "\necho\n"))
-	cmd.Env = append(os.Environ(), "URL="+s.Address, "TOKEN="+s.Token)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for what, want := range map[string]string{
-		"the replay":        `"outcome":"replay"`,
-		"its body":          `"body":"{\"id\":1}"`,
-		"the checkpoint":    `"checkpoint":{"seq":1,"data":"file written"}`,
-		"the hold":          `"on_lapse":"hold"`,
-		"the lookup":        `"resource_id":"payout-7"`,
-		"the release":       `"last_error":"the bank is closed"`,
-		"the batch":         `{"results":[{"status":201`,
-		"the list":          `{"keys":[{"tenant":"test","operation":"payout"`,
-		"the empty list":    `{"keys":[]}`,
-		"the stats":         `"completed":{"count":2,"at_least":false}`,
-		"a second in batch": `"key":"m-2"`,
-	} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("%s is missing: %s\n%s", what, want, out)
-		}
-	}
-	if refused := regexp.MustCompile(`(?m) [45]\d\d$`).FindAllString(string(out), -1); refused != nil {
-		t.Errorf("some lines were refused: %v\n%s", refused, out)
-	}
-}
-
-// Ensure that each example program does the work once: a second run replays it, and one with another request is told so.
-func TestExamplePrograms(t *testing.T) {
-	s, _ := serveEphemeral(t)
-	for _, e := range []struct{ program, file string }{{"python3", "charge.py"}, {"node", "charge.mjs"}, {"java", "Charge.java"}} {
-		t.Run(e.program, func(t *testing.T) {
-			if _, err := exec.LookPath(e.program); err != nil {
-				t.Skipf("SKIPPED: there is no %s on this machine", e.program)
-			}
-			if !strings.Contains(httpPage(t), "examples/http/"+e.file) {
-				t.Errorf("the page does not lead to %s", e.file)
-			}
-			for _, run := range []struct{ amount, want string }{{"100", "done charged 100"}, {"100", "replayed charged 100"}, {"999", "fingerprint_mismatch"}} {
-				cmd := exec.CommandContext(t.Context(), e.program, filepath.Join("..", "..", "docs", "examples", "http", e.file),
-					s.Address, s.Token, "key-of-"+e.program, run.amount)
-				out, err := cmd.CombinedOutput()
-				if err != nil || !strings.HasPrefix(string(out), run.want) {
-					t.Errorf("got %s (%v), want %s", out, err, run.want)
-				}
-			}
-		})
-	}
-}
-
-// Ensure that every page that a page of the repository leads to is there.
-func TestLinksOfThePages(t *testing.T) {
-	root := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, link := range regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`).FindAllStringSubmatch(string(text), -1) {
+// Ensure that every page, and every place in a page, that a page of the repository leads to is there.
+func TestLinksOfPages(t *testing.T) {
+	all := pages(t)
+	for name, page := range all {
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(page, -1) {
 			if strings.Contains(link[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), link[1])); err != nil {
-				t.Errorf("%s leads to %s: %v", page, link[1], err)
+			path, place, _ := strings.Cut(link[1], "#")
+			target := name
+			if path != "" {
+				target = filepath.Join(filepath.Dir(name), path)
+			}
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+				t.Errorf("%s leads to %s: %v", name, link[1], err)
+			} else if place != "" && !strings.Contains(headings(all[target]), "\n"+place+"\n") {
+				t.Errorf("%s leads to %s, which has no such heading", name, link[1])
 			}
 		}
 	}
+}
+
+// headings gives the names of places in a page, a line each, as they are made of its headings.
+func headings(page string) string {
+	places := "\n"
+	for _, h := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		place := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(h[1]), "")
+		places += strings.ReplaceAll(place, " ", "-") + "\n"
+	}
+	return places
+}
+
+// Ensure that every test that a page names, as `package: TestName/promise`, is there.
+func TestTestsThatPagesName(t *testing.T) {
+	named := 0
+	for name, page := range pages(t) {
+		for _, m := range regexp.MustCompile("`(?:\\./)?([a-z][a-z/]*): (Test\\w+)(?:/(\\w+))?(?:/(\\w+))?").FindAllStringSubmatch(page, -1) {
+			named++
+			if !defined(t, filepath.Join(root, m[1]), m[2]) {
+				t.Errorf("%s names %s in %s, which is not there", name, m[2], m[1])
+			}
+			if promise := m[4]; m[2] == "TestConformance" && promise != "" && !defined(t, filepath.Join(root, "storage/storagetest"), promise) {
+				t.Errorf("%s names the promise %s, which is not there", name, promise)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no page names a test: the way in which they do must have changed")
+	}
+}
+
+// defined tells whether a package has a function.
+func defined(t *testing.T, dir, function string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "\nfunc "+function+"(") {
+			return true
+		}
+	}
+	return false
 }

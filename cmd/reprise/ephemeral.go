@@ -37,7 +37,7 @@ func (p *program) serveEphemeral(ctx context.Context, c config) (err error) {
 		if err != nil {
 			return err
 		}
-		token, err := sign(signing, ephemeralTenant, auth.Scopes(), ephemeralTTL)
+		token, err := sign(signing, "ephemeral", ephemeralTenant, auth.Scopes(), ephemeralTTL)
 		if err != nil {
 			return err
 		}

@@ -58,6 +58,7 @@ func (p *program) rootCommand() *cobra.Command {
 		Long: "Reprise makes retries safe. A caller reserves a key before it does something that must not happen twice, does\n" +
 			"it, and completes the key with the response; a retry gets that first response back.\n\n" +
 			"Settings come from flags, then REPRISE_* variables, then a YAML file (--config), then defaults.",
+		Version:       buildVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {

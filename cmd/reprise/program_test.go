@@ -17,7 +17,11 @@ import (
 const asProgram = "REPRISE_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	switch os.Getenv(asProgram) {
+	case "":
+	case onPage:
+		os.Exit(runOnPage())
+	default:
 		main()
 		return
 	}

@@ -69,7 +69,7 @@ func (p *program) serve(ctx context.Context, c config, onListen func(address str
 func listen(flag, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w; another program may use it: choose one with %s HOST:PORT", address, err, flag)
+		return nil, fmt.Errorf("listening on %s: %w; choose another with %s HOST:PORT if a program uses it", address, err, flag)
 	}
 	return l, nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) tokenCommand() *cobra.Command {
-	var tenant, scope string
+	var tenant, subject, scope string
 	var ttl time.Duration
 	cmd := &cobra.Command{
 		Use:   "token --tenant TENANT",
@@ -23,7 +23,7 @@ func (p *program) tokenCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			token, err := p.sign(c, tenant, scope, ttl)
+			token, err := p.sign(c, subject, tenant, scope, ttl)
 			if err != nil {
 				return err
 			}
@@ -32,12 +32,13 @@ func (p *program) tokenCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&tenant, "tenant", "", "whose keys (required)")
+	cmd.Flags().StringVar(&subject, "subject", "", "who the token is for: the sub claim, which the audit log keeps as the actor")
 	cmd.Flags().StringVar(&scope, "scope", "keys:read keys:write keys:body", "what the token may do, separated by spaces")
 	cmd.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long it is good")
 	return cmd
 }
 
-func (p *program) sign(c config, tenant, scope string, ttl time.Duration) (string, error) {
+func (p *program) sign(c config, subject, tenant, scope string, ttl time.Duration) (string, error) {
 	if tenant == "" {
 		return "", usageError{errors.New("token: --tenant is required")}
 	}
@@ -52,16 +53,16 @@ func (p *program) sign(c config, tenant, scope string, ttl time.Duration) (strin
 	for _, s := range strings.Fields(scope) {
 		scopes = append(scopes, auth.Scope(s))
 	}
-	return sign(signing, tenant, scopes, ttl)
+	return sign(signing, subject, tenant, scopes, ttl)
 }
 
 // sign makes a token with the secret that tokens are verified with.
-func sign(with auth.Config, tenant string, scopes []auth.Scope, ttl time.Duration) (string, error) {
+func sign(with auth.Config, subject, tenant string, scopes []auth.Scope, ttl time.Duration) (string, error) {
 	signer, err := auth.NewSigner(with)
 	if err != nil {
 		return "", err
 	}
-	token, err := signer.Sign(tenant, scopes, ttl)
+	token, err := signer.As(subject).Sign(tenant, scopes, ttl)
 	if err != nil {
 		return "", usageError{fmt.Errorf("token: %w", err)}
 	}

@@ -44,7 +44,7 @@ func (t *tour) run(ctx context.Context) error {
 			return fmt.Errorf("try: %s: %w", strings.ToLower(s.title), t.err)
 		}
 	}
-	fmt.Fprintln(t.out, "\nEverything was answered as it must be.")
+	fmt.Fprintln(t.out, "\nEvery call was answered as it must be.")
 	return nil
 }
 
@@ -197,10 +197,18 @@ func (a *answer) show() {
 func (a *answer) wants(status int, code string) *answer {
 	if a.tour.err == nil {
 		if p := a.parse(); a.status != status || p.Code != code {
-			a.tour.fail("got %d %s %s, want %d %s", a.status, p.Code, p.Detail, status, code)
+			a.tour.fail("got %d %s: %s; want %d %s%s", a.status, p.Code, p.Detail, status, code, hint(a.status))
 		}
 	}
 	return a
+}
+
+// hint says what a person does about an answer that is their own doing.
+func hint(status int) string {
+	if status == http.StatusUnauthorized {
+		return "; run it in the folder of the service, or say --data-dir, or give a --token"
+	}
+	return ""
 }
 
 func (a *answer) acquired() wire.Lease {
@@ -238,7 +246,7 @@ func (a *answer) version() string {
 // done tells whether an operator's call was done; it is no fault of the service when the token may not.
 func (a *answer) done() bool {
 	if a.tour.err == nil && a.status == http.StatusForbidden {
-		a.tour.say("403: the token lacks the scope keys:admin, so that this part ends here.")
+		a.tour.say("403: the token lacks the scope keys:admin: no operator can be shown.")
 		return false
 	}
 	a.wants(http.StatusOK, "")
