@@ -167,3 +167,25 @@ func TestALateConfirmationInABatch(t *testing.T) {
 		t.Errorf("given up meanwhile: got %v, want %s", got.Err, service.CodeOutcomeUnknown)
 	}
 }
+
+// Ensure that a batch extends a lease of which too little is left as a single call does, gives out none that it cannot
+// confirm, and answers its other calls all the same.
+func TestABatchConfirmsItsLeases(t *testing.T) {
+	other := "another"
+	for _, c := range []struct {
+		confirmations, extensions int
+		want                      service.Code
+	}{{0, 0, ""}, {1, 1, ""}, {3, 3, ""}, {1000, 3, service.CodeOutcomeUnknown}} {
+		store := &late{Store: openSQLite(t), confirmations: c.confirmations}
+		second := request("attempt-2", time.Hour)
+		second.Fingerprint = &other
+		results := service.New(store, service.DefaultLimits(), nil).Batch(t.Context(), principal(t), []service.Request{request("attempt-1", time.Hour), second})
+		first := results[0]
+		if code(first.Err) != c.want || c.want == "" && (!first.Reservation.Acquired || time.Until(first.Reservation.GoodUntil) < time.Hour/2) {
+			t.Errorf("%d late: got %+v %v, want %q", c.confirmations, first.Reservation, first.Err, c.want)
+		}
+		if code(results[1].Err) != service.CodeFingerprintMismatch || store.extensions != c.extensions {
+			t.Errorf("%d late: the other call got %v, with %d extensions; want %d", c.confirmations, results[1].Err, store.extensions, c.extensions)
+		}
+	}
+}

@@ -52,6 +52,9 @@ func (a *API) batch(ctx context.Context, by caller, r *batchRequest) (int, any, 
 	for n, result := range a.Service.Batch(ctx, by.Principal, requests) {
 		b.answer(at[n], result)
 	}
+	if b.fault != nil {
+		a.logFault(ctx, by, b.fault)
+	}
 	for i, kind := range b.kinds {
 		a.observer.Called(kind, outcomeOf(b.results[i].Body), 0)
 	}
@@ -125,6 +128,7 @@ type batch struct {
 	by      caller
 	kinds   []string
 	results []wire.BatchResult
+	fault   error // the first, of those that an operator has to know of
 }
 
 // answer notes what the single call would have been answered.
@@ -160,5 +164,8 @@ func (b *batch) refuse(n int, err error) {
 		}
 	}
 	p := problemOf(&e, b.by.RequestID)
+	if p.Status >= http.StatusInternalServerError && b.fault == nil {
+		b.fault = err
+	}
 	b.results[n] = wire.BatchResult{Status: p.Status, Body: p}
 }

@@ -44,7 +44,7 @@ type bound struct {
 // call makes a route of a handler.
 func call[Request any](most bound, read decoder[Request], h handler[Request]) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if err := onceEach(c.QueryParams()); err != nil {
+		if _, err := queryOf(c); err != nil {
 			return err
 		}
 		body, err := readBody(c, most)
@@ -68,8 +68,8 @@ func call[Request any](most bound, read decoder[Request], h handler[Request]) ec
 // ask makes a route of a reader with the parameters that it knows.
 func ask(known []string, h reader) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		q := c.QueryParams()
-		if err := onceEach(q); err != nil {
+		q, err := queryOf(c)
+		if err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(q)) {
@@ -85,14 +85,19 @@ func ask(known []string, h reader) echo.HandlerFunc {
 	}
 }
 
-// onceEach refuses a query parameter that is given twice: which one was meant must not be guessed.
-func onceEach(query url.Values) error {
+// queryOf reads the query. It is refused when a part of it cannot be read, because without that filter a list would have more
+// in it, and when a parameter is given twice, because which one was meant must not be guessed.
+func queryOf(c echo.Context) (url.Values, error) {
+	query, err := url.ParseQuery(c.Request().URL.RawQuery)
+	if err != nil {
+		return nil, service.Invalid("query", "must be name=value, percent-encoded, with & between several")
+	}
 	for name, values := range query {
 		if len(values) > 1 {
-			return service.Invalid(clean(name), "is given twice in the query")
+			return nil, service.Invalid(clean(name), "is given twice in the query")
 		}
 	}
-	return nil
+	return query, nil
 }
 
 // respond writes an answer. None is to be cached: it holds leases and other people's responses.

@@ -42,31 +42,33 @@ func signedText(payload string) string {
 func TestTokenWithoutTenantOrDateIsRefused(t *testing.T) {
 	in := func(d time.Duration) int64 { return time.Now().Add(d).Unix() }
 	hs := func(over jwt.MapClaims) string { return signed(jwt.SigningMethodHS256, tokens.HS256Secret, over) }
-	bad := map[string]string{
-		"no exp":             hs(jwt.MapClaims{"exp": omitted}),
-		"exp null":           hs(jwt.MapClaims{"exp": nil}),
-		"exp text":           hs(jwt.MapClaims{"exp": "9999999999"}),
-		"exp huge":           signedText(`{"tenant_id":"acme","exp":1e300}`),
-		"exp passed":         hs(jwt.MapClaims{"exp": in(-time.Minute)}),
-		"nbf to come":        hs(jwt.MapClaims{"nbf": in(time.Minute)}),
-		"iat to come":        hs(jwt.MapClaims{"iat": in(5 * time.Minute)}),
-		"no tenant":          hs(jwt.MapClaims{"tenant_id": omitted}),
-		"tenant null":        hs(jwt.MapClaims{"tenant_id": nil}),
-		"tenant empty":       hs(jwt.MapClaims{"tenant_id": ""}),
-		"tenant blank":       hs(jwt.MapClaims{"tenant_id": " \u200b\u00a0"}),
-		"tenant number":      hs(jwt.MapClaims{"tenant_id": 7}),
-		"tenant list":        hs(jwt.MapClaims{"tenant_id": []string{"acme"}}),
-		"tenant too long":    hs(jwt.MapClaims{"tenant_id": strings.Repeat("a", 201)}),
-		"tenant NUL":         hs(jwt.MapClaims{"tenant_id": "acme\x00"}),
-		"tenant upper case":  hs(jwt.MapClaims{"tenant_id": omitted, "TENANT_ID": "acme"}),
-		"tenant other name":  hs(jwt.MapClaims{"tenant_id": omitted, "tenant": "acme"}),
-		"tenant twice":       signedText(`{"exp":9999999999,"tenant_id":"acme","tenant_id":"globex"}`),
-		"tenant surrogate":   signedText(`{"exp":9999999999,"tenant_id":"acme\ud800"}`),
-		"payload not JSON":   signedText(`tenant_id=acme`),
-		"payload not object": signedText(`["acme"]`),
+	bad := func() map[string]string {
+		return map[string]string{ // made when they are used: their times are from now
+			"no exp":             hs(jwt.MapClaims{"exp": omitted}),
+			"exp null":           hs(jwt.MapClaims{"exp": nil}),
+			"exp text":           hs(jwt.MapClaims{"exp": "9999999999"}),
+			"exp huge":           signedText(`{"tenant_id":"acme","exp":1e300}`),
+			"exp passed":         hs(jwt.MapClaims{"exp": in(-time.Minute)}),
+			"nbf to come":        hs(jwt.MapClaims{"nbf": in(time.Minute)}),
+			"iat to come":        hs(jwt.MapClaims{"iat": in(5 * time.Minute)}),
+			"no tenant":          hs(jwt.MapClaims{"tenant_id": omitted}),
+			"tenant null":        hs(jwt.MapClaims{"tenant_id": nil}),
+			"tenant empty":       hs(jwt.MapClaims{"tenant_id": ""}),
+			"tenant blank":       hs(jwt.MapClaims{"tenant_id": " \u200b\u00a0"}),
+			"tenant number":      hs(jwt.MapClaims{"tenant_id": 7}),
+			"tenant list":        hs(jwt.MapClaims{"tenant_id": []string{"acme"}}),
+			"tenant too long":    hs(jwt.MapClaims{"tenant_id": strings.Repeat("a", 201)}),
+			"tenant NUL":         hs(jwt.MapClaims{"tenant_id": "acme\x00"}),
+			"tenant upper case":  hs(jwt.MapClaims{"tenant_id": omitted, "TENANT_ID": "acme"}),
+			"tenant other name":  hs(jwt.MapClaims{"tenant_id": omitted, "tenant": "acme"}),
+			"tenant twice":       signedText(`{"exp":9999999999,"tenant_id":"acme","tenant_id":"globex"}`),
+			"tenant surrogate":   signedText(`{"exp":9999999999,"tenant_id":"acme\ud800"}`),
+			"payload not JSON":   signedText(`tenant_id=acme`),
+			"payload not object": signedText(`["acme"]`),
+		}
 	}
 	eachStore(t, func(t *testing.T, s *server) {
-		allRefused(t, s, bad)
+		allRefused(t, s, bad())
 		good := map[string]jwt.MapClaims{"exp within leeway": {"exp": in(-10 * time.Second)}, "nbf within leeway": {"nbf": in(20 * time.Second)},
 			"longest tenant": {"tenant_id": strings.Repeat("a", 200)}, "scp list": {"scope": omitted, "scp": []string{"keys:write"}},
 			"similar name": {"TENANT_ID": "globex"}}

@@ -159,6 +159,14 @@ func (m message) checkProblem() error {
 		return nil
 	}
 	p := decoded(m.answer)
+	doc, err := described()
+	if err != nil {
+		return err
+	}
+	explained, _ := at(doc.Extensions["x-problems"], textAt(p, "code"))
+	if got, want := textAt(p, "title"), textAt(explained, "title"); got != want {
+		return fmt.Errorf("title is %q, and in x-problems %q", got, want)
+	}
 	if got, want := textAt(p, "request_id"), m.got.Get("X-Request-Id"); got != want {
 		return fmt.Errorf("request_id is %q, and X-Request-Id %q", got, want)
 	}

@@ -18,27 +18,36 @@ func badEnvelopes(lease string) (all []hostile) {
 		"other charset": {"application/json; charset=utf-16"}, "broken": {"application/json; charset"}, "multipart": {"multipart/form-data; boundary=x"},
 	}
 	unsupported := func(id, call string, h http.Header, field string) hostile {
-		return hostile{id: call + "/" + id, path: "/v1/keys/" + call, body: whole(call, lease), headers: h, status: 415, what: "unsupported_media_type", detail: field + ": "}
+		return hostile{id: call + "/" + id, path: pathOf(call), body: whole(call, lease), headers: h, status: 415, what: "unsupported_media_type", detail: field + ": "}
 	}
-	for _, call := range callNames {
+	for _, call := range append(bodyCalls, "batch") {
 		for id, lines := range types {
 			all = append(all, unsupported("content type/"+id, call, http.Header{"Content-Type": lines}, "Content-Type"))
 		}
 		for _, encoding := range []string{"gzip", "identity", "br"} {
 			all = append(all, unsupported("encoding/"+encoding, call, http.Header{"Content-Encoding": {encoding}}, "Content-Encoding"))
 		}
-		all = append(all, hostile{id: call + "/query/twice", path: "/v1/keys/" + call + "?tenant=x&tenant=y", body: whole(call, lease), status: 400,
+		all = append(all, hostile{id: call + "/query/twice", path: pathOf(call) + "?tenant=x&tenant=y", body: whole(call, lease), status: 400,
 			what: "invalid_request", detail: "tenant: "})
+		all = append(all, hostile{id: call + "/query/malformed", path: pathOf(call) + "?a=%zz", body: whole(call, lease), status: 400,
+			what: "invalid_request", detail: "query: "})
+	}
+	for _, call := range bodyCalls {
 		tooLarge := whole(call, lease) + strings.Repeat(" ", 4<<20)
-		all = append(all, hostile{id: call + "/too large", path: "/v1/keys/" + call, body: tooLarge, status: 413, what: "payload_too_large", detail: "4194304 bytes"})
+		all = append(all, hostile{id: call + "/too large", path: pathOf(call), body: tooLarge, status: 413, what: "payload_too_large", detail: "4194304 bytes"})
 	}
 	return all
 }
 
 // badRoutes are methods and paths that there are not.
 func badRoutes() (all []hostile) {
-	for _, method := range []string{"GET", "PUT", "PATCH", "DELETE", "HEAD"} {
-		for _, path := range []string{"/v1/keys/reserve", "/v1/keys/lookup"} {
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+		for _, path := range []string{"/v1/keys/reserve", "/v1/keys/lookup", "/v1/keys/batch", "/v1/admin/keys/resolve", "/v1/admin/keys/expire",
+			"/v1/keys", "/v1/stats", "/v1/admin/audit"} {
+			asked := path == "/v1/keys" || path == "/v1/stats" || path == "/v1/admin/audit"
+			if method == "GET" && asked || method == "POST" && !asked {
+				continue // it is the method of the call
+			}
 			h := hostile{id: method + path, method: method, path: path, status: 405, what: "method_not_allowed", detail: "Allow"}
 			if method == "HEAD" {
 				h.what, h.detail = "", "" // no body
@@ -51,8 +60,12 @@ func badRoutes() (all []hostile) {
 	}
 	for _, path := range []string{"/", "/v1", "/v1/", "/v1/keys/", "/v1/keys//x", "/v1/keys//reserve", "//v1/keys/reserve", "/v1/keys/reserve/", "/v1/keys/Reserve",
 		"/v1/keys/reserve%2F", "/v1/keys/%72eserv", "/v1/keys/a%2Fb", "/v1/keys/100%25", "/v1/keys/../keys/reserve", "/v1/keys/%00", "/v2/keys/reserve",
-		"/v1/keys/reserve;x", "/livez/", "/openapi.yml", "/v1/admin/keys", "/v1/admin/keys/release"} {
+		"/v1/keys/reserve;x", "/livez/", "/openapi.yml", "/v1/admin", "/v1/admin/", "/v1/admin/keys", "/v1/admin/keys/", "/v1/admin/keys/release",
+		"/v1/admin/keys/Resolve", "/v1/admin/resolve", "/v1/keys/resolve", "/v1/keys/expire", "/v1/batch", "/v1/keys/batch/", "/v1/stats/", "/metrics"} {
 		all = append(all, hostile{id: "POST" + path, path: path, body: whole("reserve", ""), status: 404, what: "no_such_call", detail: "path"})
+	}
+	for _, path := range []string{"/v1/keys/", "/v1/keys/k", "/v1/Keys", "/v1/stats/x", "/v1/admin/audit/", "/v1/audit", "/metrics", "/debug/pprof/"} {
+		all = append(all, hostile{id: "GET" + path, method: "GET", path: path, status: 404, what: "no_such_call", detail: "path"})
 	}
 	return all
 }
@@ -75,8 +88,13 @@ func badTokens(t *testing.T, lease string) (all []hostile) {
 		"long":          {"Bearer " + strings.Repeat("a", 17<<10)},
 	}
 	for id, lines := range lines {
-		for _, call := range []string{"reserve", "complete", "lookup"} {
-			all = append(all, hostile{id: call + "/token/" + id, path: "/v1/keys/" + call, body: whole(call, lease), headers: http.Header{"Authorization": lines}, status: 401, what: "unauthenticated"})
+		for _, call := range []string{"reserve", "complete", "lookup", "batch", "resolve", "expire"} {
+			all = append(all, hostile{id: call + "/token/" + id, path: pathOf(call), body: whole(call, lease), headers: http.Header{"Authorization": lines}, status: 401, what: "unauthenticated"})
+		}
+	}
+	for _, path := range []string{"/v1/keys", "/v1/stats", "/v1/admin/audit"} {
+		for id, lines := range lines {
+			all = append(all, hostile{id: path + "/token/" + id, method: "GET", path: path, headers: http.Header{"Authorization": lines}, status: 401, what: "unauthenticated"})
 		}
 	}
 	all = append(all, hostile{id: "unknown path/token/none", path: "/v1/keys/x", headers: http.Header{"Authorization": nil}, status: 404, what: "no_such_call"})

@@ -28,6 +28,7 @@ func TestDescriptionIsExact(t *testing.T) {
 		"unknown field of record":  inRecord(func(r fields) { r["zz"] = 1 }),
 		"response in a problem":    inRecord(func(r fields) { r["response"] = fields{} }),
 		"other code":               in(func(p fields) { p["code"] = "uncertain" }),
+		"other title":              in(func(p fields) { p["title"] = "Another title" }),
 		"other advice":             in(func(p fields) { p["advice"] = "none" }),
 		"other status in the body": in(func(p fields) { p["status"] = 400 }),
 		"no record":                in(func(p fields) { delete(p, "record") }),
@@ -57,7 +58,7 @@ func busyMessage() message {
 		sent: http.Header{"Content-Type": {"application/json"}}, body: []byte(`{"operation":"o","key":"k","fingerprint":"f","request":null}`),
 		got: http.Header{"Content-Type": {"application/problem+json"}, "X-Request-Id": {"id-1"}, "Cache-Control": {"no-store"},
 			"X-Content-Type-Options": {"nosniff"}, "Retry-After": {"2"}, "Date": {"x"}},
-		answer: []byte(`{"type":"/docs/problems/in_progress","title":"t","status":409,"detail":"d","code":"in_progress","advice":"reserve_again",
+		answer: []byte(`{"type":"/docs/problems/in_progress","title":"Another attempt is in progress","status":409,"detail":"d","code":"in_progress","advice":"reserve_again",
 			"retry_after_ms":2000,"request_id":"id-1","record":{"tenant":"t","operation":"o","subject":"","key":"k","state":"in_progress",
 			"attempt":1,"fence":1,"version":"1.1","fingerprint":"f","holder":"","on_lapse":"retry","created_at":"2026-07-01T12:00:00.000000Z",
 			"updated_at":"2026-07-01T12:00:00.000000Z","lease_expires_at":"2026-07-01T12:00:30.000000Z"}}`)}

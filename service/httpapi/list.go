@@ -72,7 +72,7 @@ func (q query) integer(name string) (*int, error) {
 		return nil, nil
 	}
 	n, err := strconv.Atoi(*s)
-	if err != nil {
+	if err != nil || strconv.Itoa(n) != *s {
 		return nil, service.Invalid(name, "must be a whole number")
 	}
 	return &n, nil
@@ -84,7 +84,7 @@ func (q query) instant(name string) (*time.Time, error) {
 		return nil, nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, *s)
-	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+	if err != nil || !instantForm.MatchString(*s) || t.Year() < 1970 || t.Year() > 9999 {
 		return nil, service.Invalid(name, "must be a time such as 2026-01-31T12:00:00Z (RFC 3339), from 1970 to 9999")
 	}
 	return &t, nil

@@ -27,6 +27,13 @@ func (l *logged) Write(line []byte) (int, error) {
 	return l.text.Write(line)
 }
 
+// String gives the text so far.
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // line is one line of a log.
 type line struct {
 	raw  string
@@ -37,9 +44,7 @@ func (l line) text(name string) string { return textAt(l.json, name) }
 
 // all gives the lines so far.
 func (l *logged) all() (lines []line) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for raw := range strings.Lines(l.text.String()) {
+	for raw := range strings.Lines(l.String()) {
 		lines = append(lines, line{raw, decoded([]byte(raw))})
 	}
 	return lines

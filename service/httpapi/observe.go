@@ -15,8 +15,8 @@ import (
 
 // Observer is told of every call, for metrics.
 type Observer interface {
-	// Called is told how a call ended, by its name as in [Calls] and its outcome as in [Outcomes], and how long it took;
-	// a call of a batch takes no time of its own. name is empty when a batch has something that is no call.
+	// Called is told how a call ended, by its name, such as reserve or list, and its outcome as in [Outcomes], and how long
+	// it took; a call of a batch takes no time of its own. name is empty when a batch has something that is no call.
 	Called(name, outcome string, took time.Duration)
 	// Began and Ended are told of requests.
 	Began()
@@ -118,6 +118,12 @@ func (a *API) log(c echo.Context, outcome string, err error, took time.Duration)
 		attrs = append(attrs, slog.Any("err", err))
 	}
 	a.Log.LogAttrs(context.WithoutCancel(ctx), level, message, attrs...)
+}
+
+// logFault writes a line for the calls of a batch that failed, with the cause of the first: the batch itself was answered.
+func (a *API) logFault(ctx context.Context, by caller, err error) {
+	a.Log.LogAttrs(context.WithoutCancel(ctx), slog.LevelError, "a call of a batch failed", slog.String("call", pathBatch),
+		slog.String("outcome", string(asServiceError(err).Code)), slog.String("request_id", by.RequestID), slog.String("tenant", by.Tenant()), slog.Any("err", err))
 }
 
 // hashOf tells keys apart in a log that must not hold them.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/reprise-idempotency/reprise"
 	"github.com/reprise-idempotency/reprise/service"
+	"github.com/reprise-idempotency/reprise/service/apidocs"
 	"github.com/reprise-idempotency/reprise/service/auth"
 	"github.com/reprise-idempotency/reprise/service/httpapi"
 	"github.com/reprise-idempotency/reprise/storage"
@@ -48,15 +50,25 @@ var stores = []struct {
 	{"postgres", openPostgres},
 }
 
-// eachStore runs a test on every store at once, each with a server and a database of its own.
+// eachStore runs a test on every store at once, each with a server and a database of its own, beside other tests: most of
+// the time they wait, for a disk or for a lease to run out.
 func eachStore(t *testing.T, test func(t *testing.T, s *server)) {
 	t.Helper()
+	t.Parallel()
+	var running sync.WaitGroup
+	defer running.Wait()
 	for _, store := range stores {
-		t.Run(store.name, func(t *testing.T) {
-			t.Parallel()
-			test(t, start(t, store.open))
+		running.Go(func() {
+			t.Run(store.name, func(t *testing.T) { test(t, start(t, store.open)) })
 		})
 	}
+}
+
+// beforeAnyStore runs a test of what is decided before a store is asked: on one of them.
+func beforeAnyStore(t *testing.T, test func(t *testing.T, s *server)) {
+	t.Helper()
+	t.Parallel()
+	test(t, start(t, stores[0].open))
 }
 
 func start(t *testing.T, open func(t *testing.T) (storage.Store, database)) *server {
@@ -84,6 +96,9 @@ func serveAs(t *testing.T, store storage.Store, limits service.Limits, c httpapi
 	if c.Verifier == nil {
 		c.Verifier = must(auth.NewVerifier(tokens))
 	}
+	if c.Docs == nil {
+		c.Docs = pages()
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	}
@@ -95,6 +110,9 @@ func serveAs(t *testing.T, store storage.Store, limits service.Limits, c httpapi
 	})
 	return &server{url: listening.URL, api: api, store: store}
 }
+
+// pages are those of the description.
+var pages = sync.OnceValue(func() http.Handler { return must(apidocs.New(reprise.OpenAPI, "test")) })
 
 // client follows nothing: an answer is looked at as it is. A thousand callers have a thousand connections.
 var client = &http.Client{

@@ -14,6 +14,9 @@ import (
 // durationForm is how durations are written in the API: one number and one unit, never the absence of either.
 var durationForm = regexp.MustCompile(`^([0-9]+)(ms|s|m|h)$`)
 
+// instantForm is how an instant is written in a query (RFC 3339); time.Parse takes more.
+var instantForm = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`)
+
 var units = map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute, "h": time.Hour}
 
 // duration reads a duration that was given; nil stays nil.

@@ -304,7 +304,7 @@ func TestOutageDuringAWait(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
 		k := s.as(t, "acme").key("k")
 		live(k)
-		w := s.waits(k, attempt(2), fields{"wait": "2s"})
+		w := s.waits(k, attempt(2), fields{"wait": "1s"})
 		if err := s.store.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -80,35 +80,26 @@ func operations(ops []*Op) []porcupine.Operation {
 			last, latest = max(last, int64(o.Returned)), later(latest, o.Latest)
 		}
 	}
-	places, seen := placesOf(ops), foresee(ops)
 	var history []porcupine.Operation
-	for _, o := range ops {
-		in := input{Op: o, now: span{o.Earliest, o.Latest}, place: places[o], later: seen}
-		returned := int64(o.Returned)
-		if o.Answer == nil {
-			in.now.to, returned = later(o.Earliest, latest), math.MaxInt64
+	for _, in := range inputs(ops, latest) {
+		returned := int64(in.Returned)
+		if in.Answer == nil {
+			returned = math.MaxInt64
 		}
-		history = append(history, porcupine.Operation{ClientId: o.Client, Input: in, Call: int64(o.Sent), Output: o.Answer, Return: returned})
+		history = append(history, porcupine.Operation{ClientId: in.Client, Input: *in, Call: int64(in.Sent), Output: in.Answer, Return: returned})
 	}
 	return append(history, porcupine.Operation{Input: theEnd{}, Call: last + 1, Output: (*Answer)(nil), Return: last + 2})
 }
 
-// placesOf numbers the answered calls of each group from 1 on. What has no answer has no place: it may happen later.
-func placesOf(ops []*Op) map[*Op]int {
-	groups := map[int][]*Op{}
-	for _, o := range ops {
-		if o.Group != 0 && o.Answer != nil {
-			groups[o.Group] = append(groups[o.Group], o)
+func inputs(ops []*Op, latest time.Time) []*input {
+	seen := foresee(ops)
+	calls := make([]*input, len(ops))
+	for i, o := range ops {
+		calls[i] = &input{Op: o, now: span{o.Earliest, o.Latest}, later: seen}
+		if o.Answer == nil && !o.Bounded {
+			calls[i].now.to = later(o.Earliest, latest)
 		}
 	}
-	places := map[*Op]int{}
-	for _, group := range groups {
-		slices.SortFunc(group, func(a, b *Op) int { return cmp.Compare(a.Order, b.Order) })
-		for i, o := range group {
-			if len(group) > 1 {
-				places[o] = i + 1
-			}
-		}
-	}
-	return places
+	inOrder(calls)
+	return calls
 }

@@ -12,7 +12,7 @@ import (
 // could otherwise have taken over from each other, in every order.
 type foresight struct {
 	seen  []sighting // by their fences, which is the order in which they happened
-	blind bool       // a mismatch was answered without the record that it was about
+	shows int        // answers that show a record
 }
 
 // sighting is an acquisition that an answer showed.
@@ -29,9 +29,9 @@ func foresee(ops []*Op) *foresight {
 	at := map[int64]int{}
 	for _, o := range ops {
 		if o.Answer == nil || o.Answer.Seen == nil {
-			f.blind = f.blind || o.Answer != nil && o.Answer.Outcome == storage.OutcomeFingerprintMismatch
 			continue
 		}
+		f.shows++
 		seen := o.Answer.Seen
 		i, ok := at[seen.Fence]
 		if !ok {
@@ -47,9 +47,9 @@ func foresee(ops []*Op) *foresight {
 	return f
 }
 
-// allows tells whether a reserve without an answer may have made n's latest acquisition. Somebody sees the record later,
-// or it makes no difference; and until then nobody can end it, because nobody knows its version. So the next acquisition
-// that was seen and has no lower attempt is this very one, or a later one of the same record.
+// allows tells whether a reserve without an answer may have made n's latest acquisition. Until somebody sees the record
+// nobody can end it, because nobody knows its version. So the next acquisition that was seen and has no lower attempt is
+// this very one, or a later one of the same record; if none was seen, then nobody sees a record any more.
 func (f *foresight) allows(n state) bool {
 	from, _ := slices.BinarySearchFunc(f.seen, n.floor, func(s sighting, floor int64) int { return cmp.Compare(s.fence, floor) })
 	before := 0
@@ -64,5 +64,5 @@ func (f *foresight) allows(n state) bool {
 		}
 		before = s.attempt
 	}
-	return f.blind
+	return n.shown == f.shows
 }

@@ -47,15 +47,17 @@ type Op struct {
 	Call storage.Call
 	// Content stands for what a Complete or a Resolve settles: see ContentOf. Equal ones are the same settlement.
 	Content Content
-	// Sent and Returned are times of one monotonic clock; Returned does not count without an Answer.
+	// Sent and Returned are times of one monotonic clock; Returned does not count for an unfinished call.
 	Sent, Returned time.Duration
 	// Earliest and Latest bound the instant of the store's clock at which the call was decided, both included. Latest
-	// does not count without an Answer.
+	// does not count for an unfinished call.
 	Earliest, Latest time.Time
 	// Group is the same for calls of one group, whose Order tells their places; zero: the call came alone, or has no
 	// certain place.
 	Group, Order int
 	Answer       *Answer // nil: unfinished
+	// Bounded tells of an unfinished call that Latest counts all the same: it was decided by then, or never.
+	Bounded bool
 }
 
 // Answer is what a caller was told.

@@ -14,7 +14,8 @@ import (
 type input struct {
 	*Op
 	now   span       // when the call was decided, by the store's clock
-	place int        // among the answered calls of its group on this name; 0: it has none
+	group int        // of calls that happen one after the other
+	place int        // in the group, from 1 on; 0: it has none
 	later *foresight // of all calls on the name
 }
 
@@ -43,30 +44,26 @@ func next(from, in, out any) (all []any) {
 		return []any{s}
 	case answer == nil && s.over:
 		return []any{s}
-	case answer == nil:
-		return s.unanswered(call)
-	case call.place > 0 && s.places.of(call.Group) != call.place-1:
+	case call.place > 0 && s.places.of(call.group) != call.place-1:
 		return nil
 	}
 	for _, step := range s.decide(call.Op, call.now) {
-		if after, ok := step.explains(answer, call.now); ok {
-			if call.place > 0 {
-				after.places = &place{call.Group, call.place, s.places}
-			}
+		after, ok := step.next, step.matters(s, call)
+		if answer != nil {
+			after, ok = step.explains(answer, call.now)
+		}
+		if ok {
+			after.places = s.places.with(call)
 			all = append(all, after)
 		}
 	}
 	return all
 }
 
-// unanswered gives the states that a call without an answer may have led to, other than the one that was there.
-func (s state) unanswered(call input) (all []any) {
-	for _, step := range s.decide(call.Op, call.now) {
-		if !step.next.equal(s) && (!step.grants || call.later.allows(step.next)) {
-			all = append(all, step.next)
-		}
-	}
-	return all
+// matters tells whether a call without an answer may have come to this: it changed what was there, and nobody has seen
+// anything else.
+func (s step) matters(before state, call input) bool {
+	return !s.next.equal(before) && (!s.grants || call.later.allows(s.next))
 }
 
 func describeCall(in any, a *Answer) string {

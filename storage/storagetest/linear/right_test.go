@@ -37,6 +37,20 @@ var rights = map[string]func(s *script){
 		again := s.reserve("attempt-1")
 		s.complete(s.token(again), "one")
 	},
+	"a reserve was decided twice, the first time before a bounded instant": func(s *script) {
+		first := s.reserve("attempt-1")
+		s.lapse()
+		again := s.reserve("attempt-1")
+		s.ops[first].Answer, s.ops[first].Bounded = nil, true
+		s.together(first, again)
+	},
+	"what is bounded did not happen": func(s *script) {
+		s.reserve("attempt-1")
+		bounded := s.reserve("attempt-2")
+		s.ops[bounded].Answer, s.ops[bounded].Bounded = nil, true
+		s.lapse()
+		s.reserve("attempt-3")
+	},
 	"a repeat without an answer kept a lease": func(s *script) {
 		s.reserve("attempt-1")
 		s.lost(s.reserve("attempt-1"))

@@ -16,6 +16,7 @@ func (s step) explains(a *Answer, now span) (after state, ok bool) {
 	case a.Seen == nil:
 		return n.sawEnd(s.at, now), a.Outcome == storage.OutcomeFingerprintMismatch // which shows nothing over HTTP
 	}
+	n.shown++
 	ok = s.looksLike(a) && n.seesFence(a.Seen.Fence) && n.seesVersion(a.Seen.Version) && n.seesEnd(a.Seen, now)
 	return n.sawEnd(s.at, now), ok
 }

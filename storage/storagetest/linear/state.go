@@ -15,6 +15,7 @@ type state struct {
 	over   bool  // the history is at its end: what happens from now on, nobody sees
 	// What follows is told by the calls that have happened, in whatever order, so that two states that differ in
 	// nothing else are equal.
+	shown  int    // answers that showed the record
 	past   *text  // tokens and versions that were seen
 	places *place // how far groups have come
 }
@@ -171,6 +172,14 @@ func (t *text) has(said string) bool {
 type place struct {
 	group, done int
 	rest        *place
+}
+
+// with is the list after a call has happened.
+func (p *place) with(call input) *place {
+	if call.place == 0 {
+		return p
+	}
+	return &place{call.group, call.place, p}
 }
 
 func (p *place) of(group int) int {

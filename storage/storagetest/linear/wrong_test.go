@@ -270,6 +270,22 @@ var wrongs = map[string]func(s *script) (spoil func()){
 		l := s.lookup()
 		return func() { *s.seen(l) = *s.seen(a) }
 	},
+	"a call without an answer took over later than it can have been decided": func(s *script) func() {
+		a := s.abandoned()
+		b := s.reserve("attempt-2")
+		s.lost(b)
+		s.ops[b].Bounded = true
+		s.lookup()
+		return func() { s.ops[b].Earliest, s.ops[b].Latest = s.ops[a].Earliest, s.ops[a].Latest.Add(time.Second) }
+	},
+	"two repeats without answers are seen in a wrong order": func(s *script) func() {
+		a := s.reserve("attempt-1")
+		s.lost(s.complete(s.token(a), "one"))
+		s.lost(s.complete(s.token(a), "one"))
+		s.lookup()
+		l := s.lookup()
+		return func() { *s.seen(l) = *s.seen(a) }
+	},
 	"a call without an answer happened before it was sent": func(s *script) func() {
 		a := s.reserve("attempt-1")
 		c := s.complete(s.token(a), "one")
