@@ -23,10 +23,12 @@ func (r *report) runAll(ctx context.Context, f flags) error {
 	}{
 		{kindKills, storeSQLite, func() error { return r.crashSQLite(ctx, f, l) }},
 		{kindFlush, storeSQLite, func() error { return r.traceSQLite(ctx, l) }},
+		{kindLinear, storeSQLite, func() error { return r.linearSQLite(ctx, f, l) }},
 		{kindKills, storePostgres, func() error { return r.crashPostgres(ctx, f, l) }},
 		{kindFlush, storePostgres, func() error { return r.tracePostgres(ctx, l) }},
 		{kindOutages, storePostgres, func() error { return r.outagePostgres(ctx, l) }},
 		{kindSweep, storePostgres, func() error { return r.sweepPostgres(ctx, l) }},
+		{kindLinear, storePostgres, func() error { return r.linearPostgres(ctx, f, l) }},
 	} {
 		if (f.store == "both" || f.store == e.store) && (f.only == "" || f.only == e.kind) {
 			r.note(e.do())
@@ -41,9 +43,10 @@ const (
 	kindFlush   = "flush"
 	kindOutages = "outages"
 	kindSweep   = "sweep"
+	kindLinear  = "linear"
 )
 
-var kinds = []string{kindKills, kindFlush, kindOutages, kindSweep}
+var kinds = []string{kindKills, kindFlush, kindOutages, kindSweep, kindLinear}
 
 // note keeps the error of an experiment for the end.
 func (r *report) note(err error) {

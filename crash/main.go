@@ -22,6 +22,7 @@ import (
 
 type flags struct {
 	kills, stops, callers int
+	operations            int
 	seed                  uint64
 	store, only           string
 	time                  time.Duration
@@ -33,11 +34,12 @@ func main() {
 	flag.IntVar(&f.stops, "stops", 20, "how often Postgres is stopped at once")
 	flag.IntVar(&f.callers, "callers", 32, "callers at the same time")
 	flag.Uint64Var(&f.seed, "seed", 0, "what the random choices start from; 0 takes one of its own. Timing is not repeated")
+	flag.IntVar(&f.operations, "operations", linearOperations, "how many calls are put in order, for each store")
 	flag.StringVar(&f.store, "store", "both", "sqlite, postgres or both")
 	flag.StringVar(&f.only, "only", "", "one kind of experiment: "+strings.Join(kinds, ", ")+"; all of them when empty")
 	flag.DurationVar(&f.time, "time", 15*time.Minute, "give up after this long")
 	flag.Parse()
-	if flag.NArg() > 0 || f.kills < 0 || f.stops < 0 || f.callers < 1 || (f.store != "both" && f.store != storeSQLite && f.store != storePostgres) ||
+	if flag.NArg() > 0 || f.kills < 0 || f.stops < 0 || f.callers < 1 || f.operations < 1 || (f.store != "both" && f.store != storeSQLite && f.store != storePostgres) ||
 		(f.only != "" && !slices.Contains(kinds, f.only)) {
 		flag.Usage()
 		os.Exit(2)

@@ -25,6 +25,7 @@ type report struct {
 	traces   []traceResult
 	outage   *outageResult
 	sweep    *sweepResult
+	linears  []*linearResult
 	failures []string // why it failed
 	skipped  []string // what was not looked at
 }
@@ -185,6 +186,7 @@ func (r *report) print(w io.Writer) {
 	if r.sweep != nil {
 		r.sweep.print(w)
 	}
+	printLinears(w, r.linears)
 	for _, text := range r.skipped {
 		fmt.Fprintf(w, "\n!!! SKIPPED: %s\n", text)
 	}
@@ -197,17 +199,18 @@ func (r *report) print(w io.Writer) {
 		fmt.Fprintln(w, "No promise was broken.")
 	}
 	line, err := json.Marshal(struct {
-		Date     string        `json:"date"`
-		CPUs     int           `json:"cpus"`
-		Seed     uint64        `json:"seed"`
-		Runs     []runResult   `json:"runs"`
-		Traces   []traceResult `json:"traces"`
-		Outage   *outageResult `json:"outage,omitempty"`
-		Sweep    *sweepResult  `json:"sweep,omitempty"`
-		Skipped  []string      `json:"skipped,omitempty"`
-		Failures []string      `json:"failures"`
-		Seconds  float64       `json:"seconds"`
-	}{r.began.UTC().Format(time.DateOnly), runtime.NumCPU(), r.seed, r.runs, r.traces, r.outage, r.sweep, r.skipped,
+		Date     string          `json:"date"`
+		CPUs     int             `json:"cpus"`
+		Seed     uint64          `json:"seed"`
+		Runs     []runResult     `json:"runs"`
+		Traces   []traceResult   `json:"traces"`
+		Outage   *outageResult   `json:"outage,omitempty"`
+		Sweep    *sweepResult    `json:"sweep,omitempty"`
+		Linear   []*linearResult `json:"linear,omitempty"`
+		Skipped  []string        `json:"skipped,omitempty"`
+		Failures []string        `json:"failures"`
+		Seconds  float64         `json:"seconds"`
+	}{r.began.UTC().Format(time.DateOnly), runtime.NumCPU(), r.seed, r.runs, r.traces, r.outage, r.sweep, r.linears, r.skipped,
 		append([]string{}, r.failures...), time.Since(r.began).Round(100 * time.Millisecond).Seconds()})
 	if err != nil {
 		panic(err) // plain values

@@ -52,9 +52,6 @@ func (s *sweepResult) print(w io.Writer) {
 	fmt.Fprintf(w, "   sweep rate: %.0f rows/s beside the callers; %.0f rows/s alone (%d rows)\n", s.Rate, s.AloneRate, s.AloneRows)
 	fmt.Fprintf(w, "   %d live leases and unexpired settlements looked for at the end\n", s.Kept)
 	fmt.Fprintf(w, "   deadlocks in the log of Postgres: %d; sweeps broken off: %d; violations: %d\n", s.Deadlocks, s.BrokenOff, len(s.violations))
-	for _, text := range s.violations[:min(10, len(s.violations))] {
-		fmt.Fprintln(w, "   VIOLATION", text)
-	}
 }
 
 func (s *sweepResult) accuse(format string, args ...any) {
@@ -80,17 +77,27 @@ func (r *report) sweepPostgres(ctx context.Context, l *lab) error {
 			return err
 		}
 		s.Deadlocks = strings.Count(p.cluster.Log(), "deadlock detected")
-		if s.BrokenOff > 0 {
-			s.accuse("%d sweeps were broken off", s.BrokenOff)
-		}
-		if s.Keys < sweptKeys/4 {
-			s.accuse("too quiet: only %d keys in %v", s.Keys, sweepBound)
-		}
-		for _, text := range s.violations {
-			r.failures = append(r.failures, "sweeping: "+text)
-		}
+		r.failures = append(r.failures, s.failures()...)
 		return nil
 	})
+}
+
+// failures says why the experiment failed, if it did.
+func (s *sweepResult) failures() (why []string) {
+	const most = 10
+	for _, text := range s.violations[:min(most, len(s.violations))] {
+		why = append(why, "sweeping: "+text)
+	}
+	switch {
+	case len(s.violations) > most:
+		why = append(why, fmt.Sprintf("sweeping: and %d violations more", len(s.violations)-most))
+	case len(s.violations) == 0 && s.Keys < sweptKeys/4:
+		why = append(why, fmt.Sprintf("sweeping: too quiet: only %d keys in %v", s.Keys, sweepBound))
+	}
+	if s.BrokenOff > 0 {
+		why = append(why, fmt.Sprintf("sweeping: %d sweeps were broken off", s.BrokenOff))
+	}
+	return why
 }
 
 // sweeping is the experiment while it runs.

@@ -22,7 +22,8 @@ type sweepCaller struct {
 
 	calls, made, aged, renewed int
 	kept                       map[wire.Name]keeping
-	beating                    []wire.Name // live leases that get a heartbeat with every chunk
+	due                        map[wire.Name]int64 // the fences of what was aged, and may be swept
+	beating                    []wire.Name         // live leases that get a heartbeat with every chunk
 	violations                 []string
 }
 
@@ -35,9 +36,9 @@ type keeping struct {
 }
 
 const (
-	chunk   = 200
-	beaten  = 60 // live leases that a caller keeps alive at once
-	agedBy  = 3  // hours
+	chunk   = 250 // keys, in one batch
+	beaten  = 30  // live leases that a caller keeps alive at once
+	agedBy  = 3   // hours
 	keptFor = "1h"
 )
 
@@ -46,7 +47,7 @@ const backByHours = `created_at = created_at - interval '3 hours', lease_expires
 	expires_at = expires_at - interval '3 hours', sweep_hour = sweep_hour - 3`
 
 func newSweepCaller(id int, e *sweeping) *sweepCaller {
-	c := &sweepCaller{id: id, e: e, rng: rand.New(rand.NewPCG(uint64(id), 3)), kept: map[wire.Name]keeping{}}
+	c := &sweepCaller{id: id, e: e, rng: rand.New(rand.NewPCG(uint64(id), 3)), kept: map[wire.Name]keeping{}, due: map[wire.Name]int64{}}
 	for i, replica := range e.replicas {
 		c.api[i] = newAPI(replica.where, e.lab.token)
 	}
@@ -82,13 +83,13 @@ func (c *sweepCaller) fates() (f fates, all []wire.Name) {
 		all = append(all, name)
 		fate := &f.gone
 		switch p := c.rng.IntN(100); {
-		case p < 15:
+		case p < 10:
 			fate = &f.again
-		case p < 25:
+		case p < 16:
 			fate = &f.retaken
-		case p < 35:
+		case p < 22:
 			fate = &f.held
-		case p < 50:
+		case p < 32:
 			fate = &f.settled
 		}
 		*fate = append(*fate, name)
@@ -105,8 +106,8 @@ func (c *sweepCaller) oneChunk(ctx context.Context) error {
 	for _, step := range []func() error{
 		func() error { return c.reserve(ctx, all) },
 		func() error { return c.complete(ctx, done) },
-		func() error { return c.age(ctx, due, backByHours) },
 		func() error { return c.age(ctx, f.held, "sweep_hour = sweep_hour - 3") },
+		func() error { return c.makeDue(ctx, due) },
 		func() error { return c.pause(ctx) },
 		func() error { return c.reserve(ctx, anew) },
 		func() error { return c.heartbeat(ctx, join(f.held, f.retaken, c.beating)) },
@@ -115,9 +116,6 @@ func (c *sweepCaller) oneChunk(ctx context.Context) error {
 		if err := step(); err != nil {
 			return err
 		}
-	}
-	for _, name := range f.gone {
-		delete(c.kept, name)
 	}
 	c.beating = join(c.beating, f.held, f.retaken)
 	c.beating = c.beating[max(0, len(c.beating)-beaten):]
@@ -137,6 +135,15 @@ func (c *sweepCaller) pause(ctx context.Context) error {
 		sleep(ctx, time.Duration(c.rng.Int64N(int64(100*time.Millisecond))))
 	}
 	return nil
+}
+
+// makeDue gives up keys, and ages them.
+func (c *sweepCaller) makeDue(ctx context.Context, names []wire.Name) error {
+	for _, name := range names {
+		c.due[name] = c.kept[name].fence
+		delete(c.kept, name)
+	}
+	return c.age(ctx, names, backByHours)
 }
 
 // age changes the caller's rows past the service.
@@ -164,12 +171,11 @@ func (c *sweepCaller) reserve(ctx context.Context, names []wire.Name) error {
 		}{wire.CallReserve, wire.ReserveRequest{Name: name, Fingerprint: &fingerprint, AttemptID: &attempt, Lease: &lease, Retention: &retention}})
 	}
 	return c.batch(ctx, names, calls, func(name wire.Name, r result) error {
-		before := c.kept[name]
 		switch {
 		case r.Status != http.StatusCreated || r.Body.Lease == nil || r.Body.Record.Attempt != 1:
 			return fmt.Errorf("the reserve of a name that is absent was answered %v", r)
-		case r.Body.Lease.Fence <= before.fence:
-			return fmt.Errorf("the fence fell from %d: %v", before.fence, r)
+		case r.Body.Lease.Fence <= c.due[name]:
+			return fmt.Errorf("the fence fell from %d: %v", c.due[name], r)
 		}
 		return c.keep(name, r.Body.Lease.Token, r)
 	})
