@@ -96,7 +96,7 @@ var mutants = []mutant{
 	{"expire: the fence may be forgotten early", "storage/life/operator.go", "	next.ExpiresAt = now\n", "	endsAt(next, now)\n", sqlite},
 	{"audit: an act that was not done is kept, sqlite", "storage/sqlite/save.go", "		if saved[i] {\n", "		if len(c.Acts) > 0 {\n", sqlite},
 	{"audit: an act that was not done is kept, postgres", "storage/postgres/act.go", "			if saved[i] {\n", "			if len(saved) > 0 {\n", postgres},
-	{"operators: every tenant is everybody's", "service/tenant.go", "case !p.Has(auth.Ops):", "case p.Tenant() == \"\":", api},
+	{"operators: every tenant is everybody's", "service/tenant.go", "if !p.Has(auth.Ops) {", "if p.Tenant() == \"\" {", api},
 
 	// Sweeping, lists and waiting.
 	{"sweep: a renewed row is deleted, sqlite", "storage/sqlite/sweep.go", "AND fence = ?7 AND revision = ?8", "AND ?7 IS NOT NULL AND ?8 IS NOT NULL", sqlite},

@@ -130,14 +130,12 @@ func (w *watch) moveWaits(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var left chan int
-	gone := ended("gone", 1)
-	gone[`reprise_store_errors_total{kind="unavailable"}`] = 0
 	w.moves(t, "a waiter who hangs up", func() {
 		left = w.waiting(ctx, c, "awaited", "20s")
 		w.shows(t, "one waits", deltas{"reprise_waiting": 1, "reprise_requests_in_flight": 1})
 		cancel()
 		<-left
-	}, gone)
+	}, ended("gone", 1))
 
 	polls := w.scrape().values[`reprise_wait_polls_total{result="ok"}`]
 	left = w.waiting(t.Context(), c, "awaited", "20s")
@@ -181,6 +179,25 @@ func (w *watch) moveConnections(t *testing.T) {
 		}
 		w.exec(`ROLLBACK`)
 	}, want)
+	w.exec(`BEGIN`)
+	w.exec(`LOCK TABLE reprise_keys`)
+	ctx, cancel := context.WithCancel(t.Context())
+	want = did("lookup", "store_unavailable", 1)
+	want[`reprise_store_errors_total{kind="unavailable"}`] = 0 // it is no error of the store
+	w.moves(t, "a caller who hangs up", func() {
+		left := make(chan error, 1)
+		go func() {
+			_, _, err := c.send(ctx, http.MethodPost, "/v1/keys/lookup", named("locked"))
+			left <- err
+		}()
+		w.shows(t, "a call in the database", deltas{"reprise_store_connections_acquired": 1})
+		cancel()
+		if err := <-left; err == nil {
+			t.Error("the caller who hung up was answered")
+		}
+	}, want)
+	w.exec(`ROLLBACK`)
+
 	w.exec(`ALTER TABLE reprise_keys ADD CONSTRAINT refuse CHECK (key <> 'refused')`)
 	want = did("reserve", "internal", 1)
 	want[`reprise_store_errors_total{kind="refused"}`] = 1
