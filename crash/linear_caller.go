@@ -84,30 +84,10 @@ func (c *linearCaller) send(ctx context.Context, calls []*asked) []*sentCall {
 	if base == "" {
 		return nil
 	}
-	path, body := calls[0].path(), singleBody(calls[0])
-	if len(calls) > 1 {
-		path, body = "/v1/keys/batch", batchBody(calls)
-	}
-	// A call that was sent is waited for, also when ctx ends: the end of the run is not to look like a crash.
-	request, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(body))
-	if err != nil {
-		panic(err) // an address of ours
-	}
-	request.Header.Set("Authorization", "Bearer "+c.api.token)
-	request.Header.Set("Content-Type", "application/json")
-	sent := make([]*sentCall, len(calls))
+	request := c.request(base, calls)
 	began := c.clock.now()
 	status, text, err := c.api.send(request)
-	ended := c.clock.now()
-	for i, a := range calls {
-		sent[i] = &sentCall{asked: a, client: c.id, sent: began, answered: ended}
-	}
-	if len(calls) > 1 {
-		c.batches++
-		for i, s := range sent {
-			s.batch, s.order = c.id<<24|c.batches, i
-		}
-	}
+	sent := c.sentNow(calls, began)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		fated(sent, unsent)
@@ -119,6 +99,37 @@ func (c *linearCaller) send(ctx context.Context, calls []*asked) []*sentCall {
 		c.takeBatch(sent, status, text)
 	}
 	c.log = append(c.log, sent...)
+	return sent
+}
+
+// request makes one of a single call or of a batch. One that was sent is waited for, also when the run ends: its end is
+// not to look like a crash.
+func (c *linearCaller) request(base string, calls []*asked) *http.Request {
+	path, body := calls[0].path(), singleBody(calls[0])
+	if len(calls) > 1 {
+		path, body = "/v1/keys/batch", batchBody(calls)
+	}
+	request, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // an address of ours
+	}
+	request.Header.Set("Authorization", "Bearer "+c.api.token)
+	request.Header.Set("Content-Type", "application/json")
+	return request
+}
+
+// sentNow notes calls whose answer has just come, or will not.
+func (c *linearCaller) sentNow(calls []*asked, began time.Duration) []*sentCall {
+	ended := c.clock.now()
+	batch := 0
+	if len(calls) > 1 {
+		c.batches++
+		batch = c.id<<24 | c.batches
+	}
+	sent := make([]*sentCall, len(calls))
+	for i, a := range calls {
+		sent[i] = &sentCall{asked: a, client: c.id, batch: batch, order: i, sent: began, answered: ended}
+	}
 	return sent
 }
 

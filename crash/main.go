@@ -4,7 +4,7 @@
 //
 //	go run ./crash                       all experiments, some 10 minutes
 //	go run ./crash -store sqlite -kills 20
-//	go run ./crash -only sweep           one kind: kills, flush, outages or sweep
+//	go run ./crash -only sweep           one kind: kills, flush, outages, sweep or linear
 package main
 
 import (

@@ -195,6 +195,10 @@ type swept struct {
 	TookSeconds float64 `json:"took_seconds"`
 }
 
+// thirdRests is how long the loop of `reprise sweep` rests: the start of a process costs more than the sweep, and the
+// replicas never rest.
+const thirdRests = 200 * time.Millisecond
+
 // sweepUntil runs `reprise sweep` again and again until ctx ends. The last one is not cut off.
 func (e *sweeping) sweepUntil(ctx context.Context) error {
 	for ctx.Err() == nil {
@@ -204,6 +208,7 @@ func (e *sweeping) sweepUntil(ctx context.Context) error {
 		}
 		e.result.Sweeps[2]++
 		e.result.Deleted[2] += done.Deleted
+		sleep(ctx, thirdRests)
 	}
 	return nil
 }

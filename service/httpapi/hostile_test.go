@@ -146,7 +146,7 @@ func badJSON(lease string) (all []hostile) {
 // typed are the fields of each call, with values of all the types that they are not.
 var typed = map[string]map[string][]any{
 	"reserve": {"operation": notText, "subject": notText, "key": notText, "fingerprint": notText, "attempt_id": notText,
-		"lease": notText, "retention": notText, "on_lapse": notText, "holder": notText},
+		"lease": notText, "retention": notText, "on_lapse": notText, "holder": notText, "wait": notText},
 	"complete": {"operation": notText, "key": notText, "lease_token": notText, "result": notText, "resource_id": notText,
 		"retention": notText, "response": notObject, "response_dropped": notBool},
 	"release":   {"operation": notText, "subject": notText, "key": notText, "lease_token": notText, "reason": notText, "forget": notBool},

@@ -19,6 +19,7 @@ func TestDescriptionIsExact(t *testing.T) {
 		"status":                   func(m *message) { m.status = 418 },
 		"content type":             func(m *message) { m.got.Set("Content-Type", "application/json") },
 		"no request id":            func(m *message) { m.got.Del("X-Request-Id") },
+		"no service version":       func(m *message) { m.got.Del("Reprise-Version") },
 		"other request id":         func(m *message) { m.got.Set("X-Request-Id", "another") },
 		"may be cached":            func(m *message) { m.got.Set("Cache-Control", "max-age=1") },
 		"no Retry-After":           func(m *message) { m.got.Del("Retry-After") },
@@ -56,7 +57,7 @@ func TestDescriptionIsExact(t *testing.T) {
 func busyMessage() message {
 	return message{method: http.MethodPost, path: "/v1/keys/reserve", status: 409,
 		sent: http.Header{"Content-Type": {"application/json"}}, body: []byte(`{"operation":"o","key":"k","fingerprint":"f","request":null}`),
-		got: http.Header{"Content-Type": {"application/problem+json"}, "X-Request-Id": {"id-1"}, "Cache-Control": {"no-store"},
+		got: http.Header{"Content-Type": {"application/problem+json"}, "X-Request-Id": {"id-1"}, "Reprise-Version": {"1.4.0"}, "Cache-Control": {"no-store"},
 			"X-Content-Type-Options": {"nosniff"}, "Retry-After": {"2"}, "Date": {"x"}},
 		answer: []byte(`{"type":"/docs/problems/in_progress","title":"Another attempt is in progress","status":409,"detail":"d","code":"in_progress","advice":"reserve_again",
 			"retry_after_ms":2000,"request_id":"id-1","record":{"tenant":"t","operation":"o","subject":"","key":"k","state":"in_progress",

@@ -51,6 +51,17 @@ func TestEveryAnswerSaysItsVersionAndRequest(t *testing.T) {
 	})
 }
 
+// Ensure that the pages are as they are described, and that they are there for everybody.
+func TestPagesAreAsDescribed(t *testing.T) {
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		for _, path := range []string{"/docs", "/docs/api", "/docs/problems"} {
+			if a := (caller{t: t, url: s.url}).send("GET", path, "", nil); a.status != 200 {
+				t.Errorf("%s: %d", path, a.status)
+			}
+		}
+	})
+}
+
 // Ensure that what a caller says of their request is only taken for its name where it can be one.
 func TestRequestIDIsTheCallersWhereItIsOne(t *testing.T) {
 	beforeAnyStore(t, func(t *testing.T, s *server) {

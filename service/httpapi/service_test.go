@@ -36,7 +36,7 @@ func TestNullIsTheSameAsOmitted(t *testing.T) {
 		}
 		omitting := tell("omitted", nil)
 		null := tell("null", map[string]fields{
-			"reserve":   none("subject", "fingerprint", "attempt_id", "lease", "retention", "on_lapse", "holder"),
+			"reserve":   none("subject", "fingerprint", "attempt_id", "lease", "retention", "on_lapse", "holder", "wait"),
 			"request":   none("target", "headers", "content_type", "body", "body_encoding"),
 			"heartbeat": none("subject", "lease", "checkpoint", "on_lapse"),
 			"release":   none("subject", "reason", "forget"),

@@ -20,7 +20,9 @@ func TestEverySeriesIsMovedByWhatItCounts(t *testing.T) {
 	w.moveCalls(t)
 	w.moveBatches(t)
 	w.moveWaits(t)
-	w.moveConnections(t)
+	w.moveLostAnswers(t)
+	w.moveHangUps(t)
+	w.moveRefusals(t)
 	w.moveSweeps(t)
 	w.moveOutage(t) // the last: the store does not come back
 
@@ -158,8 +160,8 @@ func (w *watch) moveWaits(t *testing.T) {
 		`reprise_calls_total{call="reserve",outcome="replay"}`: 1})
 }
 
-// moveConnections holds up a call in the database, and then cuts its connection off in the middle of the write.
-func (w *watch) moveConnections(t *testing.T) {
+// moveLostAnswers holds up a call in the database, and then cuts its connection off in the middle of the write.
+func (w *watch) moveLostAnswers(t *testing.T) {
 	c := w.as("acme")
 	lease := c.reserve("locked")
 	w.exec(`BEGIN`)
@@ -179,15 +181,20 @@ func (w *watch) moveConnections(t *testing.T) {
 		}
 		w.exec(`ROLLBACK`)
 	}, want)
+}
+
+// moveHangUps holds up a call in the database until its caller has gone.
+func (w *watch) moveHangUps(t *testing.T) {
+	c := w.as("acme")
 	w.exec(`BEGIN`)
 	w.exec(`LOCK TABLE reprise_keys`)
 	ctx, cancel := context.WithCancel(t.Context())
-	want = did("lookup", "store_unavailable", 1)
+	want := did("lookup", "store_unavailable", 1)
 	want[`reprise_store_errors_total{kind="unavailable"}`] = 0 // it is no error of the store
 	w.moves(t, "a caller who hangs up", func() {
 		left := make(chan error, 1)
 		go func() {
-			_, _, err := c.send(ctx, http.MethodPost, "/v1/keys/lookup", named("locked"))
+			_, _, err := c.send(ctx, http.MethodPost, "/v1/keys/lookup", named("none"))
 			left <- err
 		}()
 		w.shows(t, "a call in the database", deltas{"reprise_store_connections_acquired": 1})
@@ -197,11 +204,16 @@ func (w *watch) moveConnections(t *testing.T) {
 		}
 	}, want)
 	w.exec(`ROLLBACK`)
+}
 
+// moveRefusals makes a call that the database does not take, and looks at the connections when none is in use.
+func (w *watch) moveRefusals(t *testing.T) {
+	c := w.as("acme")
 	w.exec(`ALTER TABLE reprise_keys ADD CONSTRAINT refuse CHECK (key <> 'refused')`)
-	want = did("reserve", "internal", 1)
+	want := did("reserve", "internal", 1)
 	want[`reprise_store_errors_total{kind="refused"}`] = 1
 	w.moves(t, "a key that is refused", func() { c.post(500, "reserve", reserveOf("refused")) }, want)
+	w.shows(t, "nothing to do", deltas{"reprise_store_connections_acquired": 0})
 	w.reach(t, "idle connections", func(now scrape) string {
 		if idle := now.values["reprise_store_connections_idle"]; idle < 1 {
 			return fmt.Sprintf("%v are idle", idle)

@@ -22,10 +22,10 @@ func TestAPassDeletesAllThatIsDue(t *testing.T) {
 		failed, released := reserve(nameOf("failed", 0)), reserve(nameOf("released", 0))
 		f.apply(failed, complete(failed, storage.Failed))
 		f.apply(released, storage.Release{Name: released.Name, Token: released.Token})
-		f.multiply("failed", 400)
-		f.multiply("released", 300)
-		f.completeAll("completed", 1000)
-		f.reserveAll("abandoned", 700, storage.Retry)
+		f.multiply("failed", 200)
+		f.multiply("released", 200)
+		f.completeAll("completed", 500)
+		f.reserveAll("abandoned", 300, storage.Retry)
 		f.reserveAll("uncertain", 30, storage.Hold)
 		for _, operation := range []string{"failed", "released", "completed", "abandoned", "uncertain"} {
 			f.age(operation, 5)
@@ -35,7 +35,7 @@ func TestAPassDeletesAllThatIsDue(t *testing.T) {
 		f.completeAll("expired this hour", 20)
 		f.exec(`UPDATE reprise_keys SET expires_at = created_at WHERE operation = 'expired this hour'`)
 
-		if got, want := countedIn(f.sweep()), (counted{Due: 2400, Deleted: 2400, Kept: 30}); got != want {
+		if got, want := countedIn(f.sweep()), (counted{Due: 1200, Deleted: 1200, Kept: 30}); got != want {
 			t.Errorf("the pass: got %+v, want %+v", got, want)
 		}
 		for operation, want := range map[string]int{"failed": 0, "released": 0, "completed": 0, "abandoned": 0, "uncertain": 30,
@@ -74,7 +74,7 @@ func TestLagIsThatOfTheOldestRow(t *testing.T) {
 // behind them, and stay.
 func TestAPassGoesPastRowsThatMustStay(t *testing.T) {
 	eachStore(t, func(t *testing.T, f *fixture) {
-		const uncertain, due = 2100, 1300
+		const uncertain, due = 1100, 1050
 		f.reserveAll("uncertain", uncertain, storage.Hold)
 		f.age("uncertain", 50)
 		f.completeAll("settled", due)

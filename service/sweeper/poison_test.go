@@ -11,17 +11,17 @@ import (
 // its key, and the next passes work and take it when it can be taken.
 func TestARowThatCannotBeDeletedFailsAlone(t *testing.T) {
 	eachStore(t, func(t *testing.T, f *fixture) {
-		f.completeAll("settled", 700)
+		f.completeAll("settled", 600)
 		poisoned := reserve(storage.Name{Tenant: "acme", Operation: "settled", Key: "secret-poison"})
 		f.apply(poisoned, complete(poisoned, storage.Completed))
-		f.completeAll("others", 900)
+		f.completeAll("others", 500)
 		f.age("settled", 5)
 		f.age("others", 5)
 		for _, statement := range f.dialect.refuse {
 			f.exec(statement)
 		}
 
-		if got, want := countedIn(f.sweep()), (counted{Due: 1601, Deleted: 1600, Failed: 1}); got != want {
+		if got, want := countedIn(f.sweep()), (counted{Due: 1101, Deleted: 1100, Failed: 1}); got != want {
 			t.Errorf("the first pass: got %+v, want %+v", got, want)
 		}
 		if settled, others := f.rows("settled"), f.rows("others"); settled != 1 || others != 0 {

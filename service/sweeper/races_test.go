@@ -85,7 +85,7 @@ func (f *fixture) longJob(name storage.Name) (held bool) {
 // record, and that the rest of its group goes.
 func TestWhatIsRenewedMeanwhileSurvives(t *testing.T) {
 	eachStore(t, func(t *testing.T, f *fixture) {
-		const due, renewed = 1500, 40
+		const due, renewed = 1100, 40
 		f.completeAll("settled", due)
 		f.age("settled", 5)
 		tokens := map[storage.Name]storage.Token{}

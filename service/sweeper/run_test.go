@@ -63,7 +63,7 @@ func (f *fixture) runFor(t *testing.T, n int) (first []pass) {
 // Ensure that Run ends when its context does, in the middle of a pass: it leaves the groups that it has not begun.
 func TestRunEndsInTheMiddleOfAPass(t *testing.T) {
 	eachStore(t, func(t *testing.T, f *fixture) {
-		f.completeAll("settled", 2500)
+		f.completeAll("settled", 1200)
 		f.age("settled", 5)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -83,8 +83,8 @@ func TestRunEndsInTheMiddleOfAPass(t *testing.T) {
 		case <-time.After(hang):
 			t.Fatal("Run does not end")
 		}
-		if got := f.rows("settled"); got != 1500 || looks != 2 {
-			t.Errorf("got %d rows after %d looks, want the 1500 of the groups that were not begun, after 2", got, looks)
+		if got := f.rows("settled"); got != 200 || looks != 2 {
+			t.Errorf("got %d rows after %d looks, want the 200 of the group that was not begun, after 2", got, looks)
 		}
 		if got := f.log.String(); got != "" {
 			t.Errorf("the end of the service is logged as a fault: %s", got)

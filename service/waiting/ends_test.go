@@ -85,14 +85,29 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// heldUp is a store whose answers to waiters come when the test says so.
-func heldUp(s storage.Store) (slow storage.Store, asked <-chan []storage.Call, answer chan<- struct{}) {
-	calls, goOn := make(chan []storage.Call), make(chan struct{})
-	return spied{Store: s, apply: func(ctx context.Context, group []storage.Call) []storage.Answer {
-		calls <- group
-		<-goOn
+// heldUp is a store whose answers to waiters come when the test says so, or when it is over.
+type heldUp struct {
+	spied
+	asked  chan struct{}
+	answer chan struct{}
+	over   chan struct{}
+}
+
+func holdUp(s storage.Store) *heldUp {
+	h := &heldUp{asked: make(chan struct{}), answer: make(chan struct{}), over: make(chan struct{})}
+	h.spied = spied{Store: s, apply: func(ctx context.Context, group []storage.Call) []storage.Answer {
+		h.pass(h.asked)
+		h.pass(h.answer)
 		return s.Apply(ctx, group)
-	}}, calls, goOn
+	}}
+	return h
+}
+
+func (h *heldUp) pass(gate chan struct{}) {
+	select {
+	case gate <- struct{}{}:
+	case <-h.over:
+	}
 }
 
 // leavings are the ways to leave while an answer is on its way: how to wait, and what makes the waiter leave.
@@ -115,24 +130,25 @@ func eachLeaving(t *testing.T, meanwhile func(p *process, n storage.Name), then 
 	for end, waits := range leavings {
 		t.Run(string(end), func(t *testing.T) {
 			store := openSQLite(t)()
-			slow, asked, goOn := heldUp(store)
+			slow := holdUp(store)
 			p := serve(t, slow, roomy)
+			t.Cleanup(func() { close(slow.over) })
 			p.store = store // past the room
-			w, leaves := caught(p, asked, waits)
+			w, leaves := caught(p, slow.asked, waits)
 			meanwhile(p, w.call.Name)
 			leaves()
 			p.until("the place is given up", func() bool { return p.room.Waiting() == 0 })
 			if w.isOver() {
 				t.Fatal("the waiter has gone without the answer that is on its way")
 			}
-			goOn <- struct{}{}
+			<-slow.answer
 			then(p, end, w.over())
 		})
 	}
 }
 
 // caught starts waiters until one is asked for before its time is over.
-func caught(p *process, asked <-chan []storage.Call, waits func(p *process, n storage.Name) (*waiter, func())) (*waiter, func()) {
+func caught(p *process, asked <-chan struct{}, waits func(p *process, n storage.Name) (*waiter, func())) (*waiter, func()) {
 	p.t.Helper()
 	for i := range 100 {
 		w, leaves := waits(p, name(key(i)))

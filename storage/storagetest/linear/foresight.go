@@ -11,8 +11,8 @@ import (
 // reserve without an answer acquired the name where somebody would have had to see something else later: each of them
 // could otherwise have taken over from each other, in every order.
 type foresight struct {
-	seen  []sighting // by their fences, which is the order in which they happened
-	shows int        // answers that show a record
+	seen []sighting // by their fences, which is the order in which they happened
+	told int        // answers that tell of the record, or that there is none
 }
 
 // sighting is an acquisition that an answer showed.
@@ -28,11 +28,16 @@ func foresee(ops []*Op) *foresight {
 	f := &foresight{}
 	at := map[int64]int{}
 	for _, o := range ops {
-		if o.Answer == nil || o.Answer.Seen == nil {
+		if o.Answer == nil {
 			continue
 		}
-		f.shows++
+		if o.Answer.tells() {
+			f.told++
+		}
 		seen := o.Answer.Seen
+		if seen == nil {
+			continue
+		}
 		i, ok := at[seen.Fence]
 		if !ok {
 			i = len(f.seen)
@@ -49,7 +54,7 @@ func foresee(ops []*Op) *foresight {
 
 // allows tells whether a reserve without an answer may have made n's latest acquisition. Until somebody sees the record
 // nobody can end it, because nobody knows its version. So the next acquisition that was seen and has no lower attempt is
-// this very one, or a later one of the same record; if none was seen, then nobody sees a record any more.
+// this very one, or a later one of the same record; if none was seen, then nobody is told of the record any more.
 func (f *foresight) allows(n state) bool {
 	from, _ := slices.BinarySearchFunc(f.seen, n.floor, func(s sighting, floor int64) int { return cmp.Compare(s.fence, floor) })
 	before := 0
@@ -64,5 +69,10 @@ func (f *foresight) allows(n state) bool {
 		}
 		before = s.attempt
 	}
-	return n.shown == f.shows
+	return n.told == f.told
+}
+
+// tells tells whether an answer says where the name stands. A mismatch without a record does not.
+func (a *Answer) tells() bool {
+	return a.Seen != nil || a.Outcome != storage.OutcomeFingerprintMismatch
 }

@@ -123,12 +123,14 @@ func (s *script) blur(rng *rand.Rand) {
 		}
 		o.Earliest = o.Earliest.Add(-time.Duration(rng.IntN(3000)) * time.Millisecond)
 		o.Latest = o.Latest.Add(time.Duration(rng.IntN(3000)) * time.Millisecond)
-		if _, teaches := soonest[i]; rng.IntN(12) == 0 && !teaches {
-			o.Answer = nil
-		}
+		lost := rng.IntN(12) == 0
 		if r, ok := o.Call.(storage.Reserve); ok {
 			r.Token = storage.Token{}
 			o.Call = r
+			lost = lost || rng.IntN(3) == 0 // so that several may have acquired where nobody knows
+		}
+		if _, teaches := soonest[i]; lost && !teaches {
+			o.Answer, o.Bounded = nil, rng.IntN(2) == 0
 		}
 	}
 }
@@ -136,10 +138,11 @@ func (s *script) blur(rng *rand.Rand) {
 // teacher finds the call whose answer first showed the token or the version that a call uses.
 func (s *script) teacher(of int) (i int, ok bool) {
 	for i, o := range s.ops[:of] {
-		if a := o.Answer; a == nil {
+		a := o.Answer
+		if a == nil {
 			continue
-		} else if a.Token != (storage.Token{}) && a.Token == tokenIn(s.ops[of].Call) ||
-			a.Seen != nil && a.Seen.Version == versionIn(s.ops[of].Call) {
+		}
+		if a.Token != (storage.Token{}) && a.Token == tokenIn(s.ops[of].Call) || a.Seen != nil && a.Seen.Version == versionIn(s.ops[of].Call) {
 			return i, true
 		}
 	}

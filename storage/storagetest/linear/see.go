@@ -6,6 +6,9 @@ import "github.com/reprise-idempotency/reprise/storage"
 // all that the answer shows.
 func (s step) explains(a *Answer, now span) (after state, ok bool) {
 	n := s.next
+	if a.tells() {
+		n.told++
+	}
 	switch {
 	case a.Outcome != s.outcome:
 		return after, false
@@ -16,7 +19,6 @@ func (s step) explains(a *Answer, now span) (after state, ok bool) {
 	case a.Seen == nil:
 		return n.sawEnd(s.at, now), a.Outcome == storage.OutcomeFingerprintMismatch // which shows nothing over HTTP
 	}
-	n.shown++
 	ok = s.looksLike(a) && n.seesFence(a.Seen.Fence) && n.seesVersion(a.Seen.Version) && n.seesEnd(a.Seen, now)
 	return n.sawEnd(s.at, now), ok
 }

@@ -15,7 +15,7 @@ type state struct {
 	over   bool  // the history is at its end: what happens from now on, nobody sees
 	// What follows is told by the calls that have happened, in whatever order, so that two states that differ in
 	// nothing else are equal.
-	shown  int    // answers that showed the record
+	told   int    // answers that told of the record, or that there is none
 	past   *text  // tokens and versions that were seen
 	places *place // how far groups have come
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/reprise-idempotency/reprise/storage"
 )
 
 // visualLimit bounds the second search, for the picture: it is for looking at, and may show less.
@@ -49,13 +47,4 @@ func (f Finding) String() string {
 		fmt.Fprintf(&b, " at %s to %s: %v → %v\n", clock(o.Earliest), clock(o.Latest), o, o.Answer)
 	}
 	return b.String()
-}
-
-func brief(t storage.Token) string { return t.String()[:8] }
-
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.Format("05.000000")
 }
