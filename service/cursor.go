@@ -29,6 +29,9 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
+// maxMicro is the end of the year 9999: no page ends later.
+const maxMicro = 253_402_300_799_999_999
+
 // parseCursor reads a cursor that was given; nil when none was.
 func parseCursor(filters string, s *string) (*cursor, error) {
 	if s == nil {
@@ -36,7 +39,8 @@ func parseCursor(filters string, s *string) (*cursor, error) {
 	}
 	var c cursor
 	b, err := base64.RawURLEncoding.DecodeString(*s)
-	if err != nil || json.Unmarshal(b, &c) != nil || c.String() != *s || strings.ContainsFunc(c.First+c.Subject+c.Key, isControl) {
+	if err != nil || json.Unmarshal(b, &c) != nil || c.String() != *s || strings.ContainsFunc(c.First+c.Subject+c.Key, isControl) ||
+		c.Micro < 0 || c.Micro > maxMicro {
 		return nil, Invalid("cursor", "is none that a page gave")
 	}
 	if c.Filters != filters {
