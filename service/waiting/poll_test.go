@@ -187,7 +187,7 @@ func TestOneLookForAllNames(t *testing.T) {
 	})
 }
 
-// Ensure that nobody looks while nobody waits, and that the looks begin anew with the next one who does.
+// Ensure that nothing looks, and nothing runs, while nobody waits, and that the looks begin anew with the next one who does.
 func TestNobodyWaitsNobodyLooks(t *testing.T) {
 	inTime(t, func(t *testing.T, b *board, p *process) {
 		for round := range 3 {
@@ -198,6 +198,9 @@ func TestNobodyWaitsNobodyLooks(t *testing.T) {
 			after := len(b.seen())
 			if after == before || p.room.Waiting() != 0 {
 				t.Fatalf("round %d: %d looks, and %d wait", round, after-before, p.room.Waiting())
+			}
+			if running := roomsRunning(); running != "" {
+				t.Errorf("round %d: while nobody waits there runs\n%s", round, running)
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()

@@ -3,6 +3,7 @@ package linear
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
 )
@@ -13,6 +14,8 @@ import (
 type foresight struct {
 	seen []sighting // by their fences, which is the order in which they happened
 	told int        // answers that tell of the record, or that there is none
+	// shortest is the shortest lease of a reserve without an answer.
+	shortest time.Duration
 }
 
 // sighting is an acquisition that an answer showed.
@@ -29,6 +32,7 @@ func foresee(ops []*Op) *foresight {
 	at := map[int64]int{}
 	for _, o := range ops {
 		if o.Answer == nil {
+			f.noteLease(o.Call)
 			continue
 		}
 		if o.Answer.tells() {
@@ -63,13 +67,29 @@ func (f *foresight) allows(n state) bool {
 		case s.attempt < before: // of the next record
 			return false
 		case s.attempt > n.attempt:
-			return true
+			return f.mayLapse(n, s)
 		case s.attempt == n.attempt:
 			return !s.claimed || s.attemptID != "" && s.attemptID == n.attemptID
 		}
 		before = s.attempt
 	}
 	return n.told == f.told
+}
+
+// mayLapse tells whether n's latest acquisition, which nobody saw, and all between it and one that was seen, may have
+// lapsed before that: who does not know their tokens cannot end them otherwise. No instant is after its fence.
+func (f *foresight) mayLapse(n state, s sighting) bool {
+	if n.token != (storage.Token{}) {
+		return true // its caller chose it, and can use it without an answer
+	}
+	between := time.Duration(s.attempt - n.attempt - 1)
+	return !n.end.from.Add(between * f.shortest).After(time.UnixMicro(s.fence))
+}
+
+func (f *foresight) noteLease(c storage.Call) {
+	if r, ok := c.(storage.Reserve); ok && (f.shortest == 0 || r.Lease < f.shortest) {
+		f.shortest = r.Lease
+	}
 }
 
 // tells tells whether an answer says where the name stands. A mismatch without a record does not.

@@ -109,6 +109,8 @@ func (s state) when(at standing, now span) span {
 		return span{now.from, earlier(now.to, s.end.to)}
 	case abandoned, uncertain:
 		return span{later(now.from, s.end.from), now.to}
+	case absent:
+		return span{later(now.from, s.ending.from), now.to}
 	}
 	return now
 }
