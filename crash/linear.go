@@ -24,7 +24,7 @@ const (
 	linearOperations = 100_000 // to be judged, for each store
 	linearCallers    = 48
 	linearAtMost     = 100 * time.Second // for the calls on one store
-	linearSearch     = 10 * time.Second  // for one name
+	linearSearch     = 20 * time.Second  // for one name
 )
 
 // linearScopes are those of the callers, who are operators too.
