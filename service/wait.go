@@ -29,7 +29,7 @@ func (w *Waiting) Reservation(ctx context.Context) (Reservation, error) {
 	case w.ok:
 		w.answer, err = w.service.confirm(ctx, w.call, w.answer)
 	case ctx.Err() != nil: // nobody is there to be answered, and it is no outage that they have gone
-		err = &Error{Code: CodeInProgress, Detail: refusals[storage.OutcomeInProgress].Detail}
+		err = &Error{Code: CodeInProgress, Detail: refusals[storage.OutcomeInProgress].Detail, cause: context.Cause(ctx)}
 	default:
 		w.answer, err = w.service.acquire(ctx, w.call)
 	}

@@ -54,7 +54,7 @@ type Stats struct {
 // Count is how many records are in a state.
 type Count struct {
 	N       int
-	AtLeast bool    // counting stopped at a bound
+	AtLeast bool    // there may be more: counting stopped at a bound, or not all open records are noted
 	Oldest  *Record // by creation: only its name, creation and lease are set; of the open states alone
 }
 

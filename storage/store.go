@@ -66,8 +66,8 @@ type Browser interface {
 	// tenant's newest thousand.
 	List(ctx context.Context, q ListQuery) (Page, error)
 
-	// Stats counts the records of a tenant, of one operation if it is not empty. A count is exact unless it says AtLeast,
-	// but for open records that List may miss.
+	// Stats counts the records of a tenant, of one operation if it is not empty. A count is exact unless it says AtLeast;
+	// it says so too when there may be open records that List would miss.
 	Stats(ctx context.Context, tenant, operation string) (Stats, error)
 
 	// Acts gives the acts of operators on a tenant's records that fit, newest first.

@@ -71,9 +71,12 @@ func decode(body []byte, into any, options ...json.Options) error {
 	if err == nil {
 		return nil
 	}
+	var refusal *service.Error
 	var semantic *json.SemanticError
 	var syntactic *jsontext.SyntacticError
 	switch {
+	case errors.As(err, &refusal):
+		return refusal
 	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
 		return service.Invalid(field(semantic.JSONPointer), "is not a field of this call")
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):

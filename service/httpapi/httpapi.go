@@ -91,7 +91,7 @@ func (a *API) routes() {
 	a.echo.POST(pathRelease, call(one, tolerant, a.release), a.authenticate)
 	a.echo.POST(pathHeartbeat, call(one, tolerant, a.heartbeat), a.authenticate)
 	a.echo.POST(pathLookup, call(one, strict, a.lookup), a.authenticate)
-	a.echo.POST(pathBatch, call(many, strictBatch, a.batch), a.authenticate)
+	a.echo.POST(pathBatch, call(many, a.readBatch, a.batch), a.authenticate)
 	a.echo.GET(pathList, ask(listParameters, a.list), a.authenticate)
 	a.echo.GET(pathStats, ask(statsParameters, a.stats), a.authenticate)
 	a.echo.POST(pathResolve, call(one, strict, a.resolve), a.authenticate)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -29,12 +30,14 @@ func (nobody) Called(string, string, time.Duration) {}
 func (nobody) Began()                               {}
 func (nobody) Ended()                               {}
 
-// outcomeOK is the outcome of a call that was answered, and has no outcome of its own.
-const outcomeOK = "ok"
+const (
+	outcomeOK       = "ok"       // the call was answered, and has no outcome of its own
+	outcomeCanceled = "canceled" // the caller hung up, and the call was given up
+)
 
-// Outcomes are how calls end: what reserve says, ok, or the code of a problem.
+// Outcomes are how calls end: what reserve says, ok, canceled, or the code of a problem.
 func Outcomes() []string {
-	all := []string{wire.OutcomeAcquired, wire.OutcomeReplay, outcomeOK}
+	all := []string{wire.OutcomeAcquired, wire.OutcomeReplay, outcomeOK, outcomeCanceled}
 	for code := range problems {
 		all = append(all, string(code))
 	}
@@ -82,6 +85,8 @@ func (a *API) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		took := time.Since(began)
 		outcome, _ := c.Get(outcomeKey).(string)
 		switch {
+		case isCanceled(c.Request().Context(), err):
+			outcome = outcomeCanceled
 		case err != nil:
 			outcome = string(asServiceError(err).Code)
 		case outcome == "":
@@ -93,11 +98,17 @@ func (a *API) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// isCanceled tells whether a call failed because its caller hung up, which is no fault of the service.
+func isCanceled(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // log writes a line for a call: at the level error for a fault that an operator has to know of, at info for what operators
 // do, else at debug. It holds no key, token or body; a key is known by its hash.
 func (a *API) log(c echo.Context, outcome string, err error, took time.Duration) {
 	level, message := slog.LevelDebug, "a call"
 	switch {
+	case outcome == outcomeCanceled:
 	case err != nil && problems[asServiceError(err).Code].status >= http.StatusInternalServerError:
 		level, message = slog.LevelError, "a call failed"
 	case outcome == "":

@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/reprise-idempotency/reprise/service"
 	"github.com/reprise-idempotency/reprise/service/httpapi"
+	"github.com/reprise-idempotency/reprise/storage/storagetest/faultstore"
 )
 
 // Ensure that every answer says which version of the service gave it and which request it answers: of every call, good,
@@ -109,6 +112,12 @@ func (o *seen) Called(name, outcome string, took time.Duration) {
 	}
 }
 
+func (o *seen) count(call string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.calls[call]
+}
+
 func (o *seen) Began() { o.mu.Lock(); o.began++; o.mu.Unlock() }
 func (o *seen) Ended() { o.mu.Lock(); o.ended++; o.mu.Unlock() }
 
@@ -164,7 +173,7 @@ func TestOutcomesAreTheDescribedProblems(t *testing.T) {
 	}
 	explained := doc.Extensions["x-problems"].(map[string]any)
 	codes := slices.Sorted(maps.Keys(explained))
-	want := append([]string{"acquired", "replay", "ok"}, codes...)
+	want := append([]string{"acquired", "replay", "ok", "canceled"}, codes...)
 	got := httpapi.Outcomes()
 	slices.Sort(got)
 	slices.Sort(want)
@@ -194,4 +203,32 @@ func problemIn(s *openapi3.Schema) (code string, status, advice any, ok bool) {
 		}
 	}
 	return "", nil, nil, false
+}
+
+// Ensure that a caller who hangs up while the store works, or while they wait, is neither logged nor counted as a fault of the
+// service.
+func TestHangingUpIsNoFault(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *server) {
+		var log logged
+		o := &seen{}
+		faults := faultstore.New(s.store)
+		s = serveAs(t, faults, service.DefaultLimits(), httpapi.Config{Observer: o, Log: log.at(levelDebug)})
+		k := s.as(t, "acme").key("k")
+		live(k)
+		s.waits(k, attempt(2)).hangUp()
+		s.until(t, "the waiter is counted", func() bool { return o.count("reserve canceled") == 1 })
+
+		slow := faults.Arm(faultstore.Fault{Kind: faultstore.Lookup, Effect: faultstore.Hold})
+		ctx, hangUp := context.WithCancel(noContext)
+		body := string(must(json.Marshal(k.name)))
+		go func() { _, _ = k.exchangeIn(ctx, "POST", "/v1/keys/lookup", strings.NewReader(body), body, nil) }()
+		<-slow.Fired()
+		hangUp()
+		s.until(t, "the lookup is counted", func() bool { return o.count("lookup canceled") == 1 })
+		for _, line := range log.all() {
+			if line.text("level") == "ERROR" {
+				t.Errorf("logged: %s", line.raw)
+			}
+		}
+	})
 }

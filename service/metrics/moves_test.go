@@ -189,7 +189,7 @@ func (w *watch) moveHangUps(t *testing.T) {
 	w.exec(`BEGIN`)
 	w.exec(`LOCK TABLE reprise_keys`)
 	ctx, cancel := context.WithCancel(t.Context())
-	want := did("lookup", "store_unavailable", 1)
+	want := did("lookup", "canceled", 1)
 	want[`reprise_store_errors_total{kind="unavailable"}`] = 0 // it is no error of the store
 	w.moves(t, "a caller who hangs up", func() {
 		left := make(chan error, 1)

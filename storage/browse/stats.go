@@ -21,7 +21,7 @@ func Stats(ctx context.Context, t Table, tenant, operation string) (storage.Stat
 	if stats.States, stats.Now, err = t.Counts(ctx, all, operation); err != nil || bound == nil {
 		return stats, err
 	}
-	markCapped(stats.States, func(s storage.State) bool { return !s.IsOpen() })
+	markAtLeast(stats.States, func(s storage.State) bool { return !s.IsOpen() })
 	q.After = bound
 	return stats, addOpen(ctx, t, span(Open, q), operation, stats.States)
 }
@@ -45,14 +45,14 @@ func addOpen(ctx context.Context, t Table, s Span, operation string, states map[
 			states[state] = c
 		}
 	}
-	if bound != nil {
-		markCapped(states, storage.State.IsOpen)
+	if bound != nil || !t.OpenIsComplete() {
+		markAtLeast(states, storage.State.IsOpen)
 	}
 	return nil
 }
 
-// markCapped says of the states that counting stopped at a bound, of those without any too.
-func markCapped(states map[storage.State]storage.Count, which func(storage.State) bool) {
+// markAtLeast says of states that there may be more, of those without any too.
+func markAtLeast(states map[storage.State]storage.Count, which func(storage.State) bool) {
 	for _, state := range []storage.State{storage.InProgress, storage.Completed, storage.Failed, storage.Released, storage.Abandoned, storage.Uncertain} {
 		if which(state) {
 			c := states[state]

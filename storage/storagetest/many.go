@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
+	"github.com/reprise-idempotency/reprise/storage/browse"
 )
 
 // This file ensures that what is rare is found among much, and that much is counted honestly. Its promises only read: they
@@ -77,6 +78,7 @@ func openKeysAreFoundAmongMany(_ *testing.T, f *rowFixture) {
 }
 
 func openKeysAreCountedAmongMany(_ *testing.T, f *rowFixture) {
+	mayLack := !f.table.(browse.Table).OpenIsComplete() // and a count says so
 	for operation, n := range map[string]int{"": 2, "old": 1} {
 		stats, err := f.store.Stats(f.ctx(), quiet, operation)
 		if err != nil {
@@ -85,7 +87,7 @@ func openKeysAreCountedAmongMany(_ *testing.T, f *rowFixture) {
 		for state, name := range theOpen("old") {
 			r := f.record(name)
 			oldest := &storage.Record{Name: name, CreatedAt: r.CreatedAt, LeaseExpiresAt: r.LeaseExpiresAt}
-			f.same(fmt.Sprintf("the count of %v, of operation %q", state, operation), stats.States[state], storage.Count{N: n, Oldest: oldest})
+			f.same(fmt.Sprintf("the count of %v, of operation %q", state, operation), stats.States[state], storage.Count{N: n, AtLeast: mayLack, Oldest: oldest})
 		}
 	}
 }
