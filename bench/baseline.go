@@ -61,7 +61,7 @@ func baseline(ctx context.Context, m *machine) error {
 }
 
 func baselineSystems(ctx context.Context, m *machine, callers int) ([]system, error) {
-	url, err := m.postgres(ctx)
+	url, err := m.database(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +70,11 @@ func baselineSystems(ctx context.Context, m *machine, callers int) ([]system, er
 		return nil, err
 	}
 	systems := []system{{"two statements by pgx", statements}}
-	token, err := m.token(ctx, "bench")
+	token, err := m.Token(ctx, "bench")
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range []struct{ name, url string }{{"reprise on postgres", url}, {"reprise on sqlite", "sqlite:" + filepath.Join(m.folder, "bench.db")}} {
+	for _, s := range []struct{ name, url string }{{"reprise on postgres", url}, {"reprise on sqlite", "sqlite:" + filepath.Join(m.Folder, "bench.db")}} {
 		server, err := m.serve(ctx, s.url)
 		if err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func plainStatements(ctx context.Context, m *machine, url string) (pair, error) 
 	if err != nil {
 		return nil, err
 	}
-	m.Cleanup(pool.Close)
+	m.tb.Cleanup(pool.Close)
 	_, err = pool.Exec(ctx, `CREATE TABLE plain_keys (tenant text, operation text, key text, fingerprint text, state smallint, locked_until timestamptz,
 		status smallint, body bytea, PRIMARY KEY (tenant, operation, key))`)
 	return func(ctx context.Context, _ int, key string) error {

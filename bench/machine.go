@@ -1,107 +1,37 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
-	"syscall"
 	"testing"
 
+	"github.com/reprise-idempotency/reprise/storage/storagetest/lab"
 	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
 )
 
-// machine is what the benches run on: the built program and a Postgres of its own.
+// machine is what the benches run on: the built program, and what is to be ended with the bench.
 type machine struct {
-	testing.TB // nil: stands in for the test that package pgtest serves; only what is below is ever called
-	folder     string
-	binary     string
-	secret     string
-	cluster    *pgtest.Server
-	cleanups   []func()
+	*lab.Lab
+	tb testing.TB
 }
 
-type gaveUp struct{ error }
-
-func (m *machine) Helper()                   {}
-func (m *machine) Cleanup(f func())          { m.cleanups = append(m.cleanups, f) }
-func (m *machine) Errorf(f string, a ...any) { fmt.Fprintf(os.Stderr, f+"\n", a...) }
-func (m *machine) Fatal(a ...any)            { panic(gaveUp{errors.New(fmt.Sprint(a...))}) }
-func (m *machine) Fatalf(f string, a ...any) { panic(gaveUp{fmt.Errorf(f, a...)}) }
-func (m *machine) Skipf(f string, a ...any)  { panic(gaveUp{fmt.Errorf(f, a...)}) }
-
-// guarded turns what would end a test into an error.
-func guarded(f func() error) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case gaveUp:
-			err = r
-		default:
-			panic(r)
-		}
-	}()
-	return f()
-}
-
-func newMachine(ctx context.Context) (*machine, error) {
-	folder, err := os.MkdirTemp("", "reprise-bench-")
+// withMachine builds the program, and ends afterwards whatever was started.
+func withMachine(ctx context.Context, do func(*machine) error) error {
+	l, err := lab.New(ctx, "bench")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &machine{folder: folder, binary: filepath.Join(folder, "reprise"), secret: rand.Text() + rand.Text()}
-	build := exec.CommandContext(ctx, "go", "build", "-o", m.binary, "github.com/reprise-idempotency/reprise/cmd/reprise")
-	if out, err := build.CombinedOutput(); err != nil {
-		m.close()
-		return nil, fmt.Errorf("building the program: %w\n%s", err, out)
-	}
-	return m, nil
+	defer l.Close()
+	return lab.AsTest(func(tb testing.TB) error { return do(&machine{l, tb}) })
 }
 
-func (m *machine) close() {
-	for _, f := range slices.Backward(m.cleanups) {
-		f()
-	}
-	os.RemoveAll(m.folder)
-}
-
-// postgres gives the address of a database with the tables, on a server that writes as production does.
-func (m *machine) postgres(ctx context.Context) (string, error) {
-	if m.cluster == nil {
-		m.cluster = pgtest.NewServer(m, pgtest.Setting("fsync", "on"), pgtest.Setting("full_page_writes", "on"), pgtest.Setting("shared_buffers", "512MB"))
-	}
-	url := m.cluster.URL("postgres")
-	out, err := m.command(ctx, "migrate", "up", "--database-url", url).CombinedOutput()
+// database gives the address of a database with the tables, on a server that writes as production does.
+func (m *machine) database(ctx context.Context) (string, error) {
+	cluster, err := m.Postgres(ctx, m.tb, pgtest.Setting("shared_buffers", "512MB"))
 	if err != nil {
-		return "", fmt.Errorf("making the tables: %w\n%s", err, out)
+		return "", err
 	}
-	return url, nil
-}
-
-// command runs the program with our settings and none of the surroundings'.
-func (m *machine) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, m.binary, args...)
-	cmd.Dir = m.folder
-	for _, variable := range os.Environ() {
-		if !strings.HasPrefix(variable, "REPRISE_") && !strings.HasPrefix(variable, "PG") {
-			cmd.Env = append(cmd.Env, variable)
-		}
-	}
-	cmd.Env = append(cmd.Env, "REPRISE_AUTH_HS256_SECRET="+m.secret)
-	return cmd
-}
-
-func (m *machine) token(ctx context.Context, tenant string) (string, error) {
-	out, err := m.command(ctx, "token", "--tenant", tenant, "--scope", "keys:read keys:write keys:body", "--ttl", "2h").Output()
-	return strings.TrimSpace(string(out)), err
+	return cluster.URL("postgres"), nil
 }
 
 // server is a running service.
@@ -112,31 +42,23 @@ type server struct {
 
 // serve starts the service on a database; it ends with the machine.
 func (m *machine) serve(ctx context.Context, databaseURL string) (*server, error) {
-	cmd := m.command(ctx, "serve", "--listen", "127.0.0.1:0", "--database-url", databaseURL, "--log-format", "json",
+	cmd := m.Command(ctx, "serve", "--listen", "127.0.0.1:0", "--database-url", databaseURL, "--log-format", "json",
 		"--limits-waiters-per-tenant", "2000") // a waiter takes its place before the one that it replaces has left
-	log, err := cmd.StderrPipe()
+	var s server
+	service, err := lab.Start(cmd, func(url string) { s.url = url })
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	m.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-	})
-	lines := bufio.NewScanner(log)
-	for lines.Scan() {
-		var entry struct{ Msg, Address string }
-		if json.Unmarshal(lines.Bytes(), &entry) == nil && entry.Msg == "serving" {
-			go func() {
-				for lines.Scan() {
-				}
-			}()
-			return &server{url: "http://" + entry.Address, pid: cmd.Process.Pid}, nil
-		}
-	}
-	return nil, errors.New("the service ended at its start")
+	m.tb.Cleanup(func() { _ = service.Stop() }) // what it did is measured by now
+	s.pid = service.PID()
+	return &s, service.Await(ctx)
+}
+
+// sharing puts all callers on as few connections as HTTP/2 needs.
+func sharing() *http.Client {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Client{Transport: &http.Transport{Protocols: &protocols, DisableCompression: true}}
 }
 
 // client keeps a connection for each caller.

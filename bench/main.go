@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -26,6 +27,7 @@ var benches = map[string]func(context.Context, *machine) error{
 const mostTime = 9 * time.Minute
 
 func main() {
+	debug.SetGCPercent(800) // the load generator's own collections must not take the processor from what it measures
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	err := run(ctx, os.Args[1:])
@@ -41,12 +43,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) != 1 || benches[args[0]] == nil {
 		return fmt.Errorf("say which: baseline, waiting or search")
 	}
-	m, err := newMachine(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	return guarded(func() error { return benches[args[0]](ctx, m) })
+	return withMachine(ctx, func(m *machine) error { return benches[args[0]](ctx, m) })
 }
 
 func median(values []float64) float64 {

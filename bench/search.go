@@ -23,23 +23,23 @@ const (
 // search asks for what is rare: one abandoned and one uncertain key, and the oldest in progress, among a million settled
 // ones of a tenant that are newer.
 func search(ctx context.Context, m *machine) error {
-	postgres, err := m.postgres(ctx)
+	postgres, err := m.database(ctx)
 	if err != nil {
 		return err
 	}
 	if err := fillPostgres(ctx, postgres); err != nil {
 		return err
 	}
-	file := filepath.Join(m.folder, "search.db")
+	file := filepath.Join(m.Folder, "search.db")
 	if err := m.fillSQLite(ctx, file); err != nil {
 		return err
 	}
-	token, err := m.token(ctx, "bench")
+	token, err := m.Token(ctx, "bench")
 	if err != nil {
 		return err
 	}
 	for _, url := range []string{postgres, "sqlite:" + file} {
-		if out, err := m.command(ctx, "sweep", "--database-url", url).CombinedOutput(); err != nil {
+		if out, err := m.Command(ctx, "sweep", "--database-url", url).CombinedOutput(); err != nil {
 			return fmt.Errorf("sweeping: %w\n%s", err, out)
 		}
 		server, err := m.serve(ctx, url)
@@ -128,8 +128,8 @@ func fillPostgres(ctx context.Context, url string) error {
 }
 
 func (m *machine) fillSQLite(ctx context.Context, file string) error {
-	if out, err := m.command(ctx, "migrate", "up", "--database-url", "sqlite:"+file).CombinedOutput(); err != nil {
-		return fmt.Errorf("making the tables: %w\n%s", err, out)
+	if err := m.Migrate(ctx, "sqlite:"+file); err != nil {
+		return err
 	}
 	db, err := sql.Open("sqlite", file)
 	if err != nil {

@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 )
@@ -22,41 +18,46 @@ const (
 	seats      = 32 // names that are taken at once at the beginning
 )
 
+// setting is how the crowd comes and goes.
+type setting struct {
+	what      string
+	client    *http.Client
+	elsewhere bool // the names are settled through another service than the one that they wait in
+}
+
 // waiting keeps 5,000 callers waiting, each for a name of its own, settles 500 of the names each second, and measures how
-// soon the waiter has its answer after the settlement was acknowledged. Once the names are settled through the service
-// that they wait in, and once through another one.
+// soon the waiter has its answer after the settlement was acknowledged.
 func waiting(ctx context.Context, m *machine) error {
-	url, err := m.postgres(ctx)
+	url, err := m.database(ctx)
 	if err != nil {
 		return err
 	}
-	for _, same := range []bool{true, false} {
-		if err := waitingRun(ctx, m, url, same); err != nil {
+	for _, s := range []setting{
+		{"settled through the same service, by HTTP/1.1", client(waiters + 100), false},
+		{"settled through the same service, by HTTP/2", sharing(), false},
+		{"settled through another service, by HTTP/1.1", client(waiters + 100), true},
+	} {
+		if err := waitingRun(ctx, m, url, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const (
-	pollCount = `reprise_wait_polls_total{result="ok"}`
-	pollTime  = `reprise_wait_poll_duration_seconds_sum`
-)
-
-func waitingRun(ctx context.Context, m *machine, url string, same bool) error {
+func waitingRun(ctx context.Context, m *machine, url string, s setting) error {
 	here, err := m.serve(ctx, url)
 	if err != nil {
 		return err
 	}
 	elsewhere := here
-	if !same {
+	if s.elsewhere {
 		if elsewhere, err = m.serve(ctx, url); err != nil {
 			return err
 		}
 	}
-	crowd := &crowd{client: client(waiters + 100)}
+	crowd := &crowd{client: s.client}
 	for n := range tenants {
-		token, err := m.token(ctx, fmt.Sprintf("tenant-%d", n))
+		token, err := m.Token(ctx, fmt.Sprintf("tenant-%d", n))
 		if err != nil {
 			return err
 		}
@@ -66,16 +67,23 @@ func waitingRun(ctx context.Context, m *machine, url string, same bool) error {
 	if err := crowd.warm(ctx); err != nil {
 		return err
 	}
-	before, polls, polled := memory(here.pid), metric(here, pollCount), metric(here, pollTime)
+	before, err := look(ctx, here)
+	if err != nil {
+		return err
+	}
 	report, err := crowd.run(ctx, here)
 	if err != nil {
 		return err
 	}
-	asked := metric(here, pollCount) - polls
-	each := time.Duration((metric(here, pollTime) - polled) / asked * float64(time.Second))
-	fmt.Printf("settled through the same service: %v\n  %d waiters of %d tenants, %d names settled each second for %v\n", same, waiters, tenants, settledPer, steady)
+	after, err := look(ctx, here)
+	if err != nil {
+		return err
+	}
+	asked := after.polls - before.polls
+	each := time.Duration((after.polled - before.polled) / asked * float64(time.Second))
+	fmt.Printf("%s\n  %d waiters of %d tenants, %d names settled each second for %v\n", s.what, waiters, tenants, settledPer, steady)
 	fmt.Printf("  woken after: p50 %v, p99 %v, most %v (%d samples)\n", report.percentile(50), report.percentile(99), report.percentile(100), len(report.woken))
-	fmt.Printf("  polls: %.1f a second, %v each\n  memory: %d MiB more (%d before, %d at most)\n", asked/report.took.Seconds(), each.Round(time.Millisecond/10), report.memory-before, before, report.memory)
+	fmt.Printf("  polls: %.1f a second, %v each\n  memory: %d MiB more (%d before, %d at most)\n", asked/report.took.Seconds(), each.Round(time.Millisecond/10), report.memory-before.memory, before.memory, report.memory)
 	fmt.Printf("  connections in use while waiting: at most %.0f, in the median %.0f\n", slices.Max(report.connections), median(report.connections))
 	crowd.client.CloseIdleConnections()
 	return nil
@@ -156,20 +164,33 @@ func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 		case err := <-failed:
 			return nil, err
 		}
-		all.Go(func() { c.settle(ctx, <-queue, failed) })
+		all.Go(func() { c.settle(ctx, queue, failed) })
 		all.Go(func() { c.seat(ctx, n, queue, report, failed) })
 		if n%100 == 0 {
-			report.memory = max(report.memory, memory(here.pid))
-			report.connections = append(report.connections, metric(here, "reprise_store_connections_acquired"))
+			now, err := look(ctx, here)
+			if err != nil {
+				return nil, err
+			}
+			report.memory = max(report.memory, now.memory)
+			report.connections = append(report.connections, now.connections)
 		}
 	}
 	report.end(time.Since(began))
 	for range waiters { // those who still wait are let go, no faster than before
-		<-tick.C
-		all.Go(func() { c.settle(ctx, <-queue, failed) })
+		select {
+		case <-tick.C:
+			all.Go(func() { c.settle(ctx, queue, failed) })
+		case err := <-failed:
+			return nil, err
+		}
 	}
 	all.Wait()
-	return report, nil
+	select {
+	case err := <-failed:
+		return nil, err
+	default:
+		return report, nil
+	}
 }
 
 // seat takes a name, and waits for it.
@@ -213,40 +234,22 @@ func (c *crowd) wait(ctx context.Context, h held, report *crowdReport, failed ch
 		failed <- err
 		return
 	}
-	report.add(max(0, now.Sub(<-h.settled)))
+	select {
+	case settled := <-h.settled:
+		report.add(max(0, now.Sub(settled)))
+	case <-ctx.Done():
+	}
 }
 
-func (c *crowd) settle(ctx context.Context, h held, failed chan<- error) {
-	if err := c.settles[h.tenant].complete(ctx, h.key, h.token); err != nil {
-		failed <- err
+// settle settles the name that was taken first.
+func (c *crowd) settle(ctx context.Context, queue <-chan held, failed chan<- error) {
+	select {
+	case h := <-queue:
+		if err := c.settles[h.tenant].complete(ctx, h.key, h.token); err != nil {
+			failed <- err
+			return
+		}
+		h.settled <- time.Now()
+	case <-ctx.Done():
 	}
-	h.settled <- time.Now()
-}
-
-var residentLine = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
-
-// memory is what a process has in memory, in MiB.
-func memory(pid int) int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	kb, _ := strconv.Atoi(string(residentLine.FindSubmatch(status)[1]))
-	return kb / 1024
-}
-
-// metric reads one series of a service.
-func metric(s *server, series string) float64 {
-	answer, err := http.Get(s.url + "/metrics")
-	if err != nil {
-		return 0
-	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(answer.Body)
-	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindSubmatch(text)
-	if line == nil {
-		return 0
-	}
-	value, _ := strconv.ParseFloat(string(line[1]), 64)
-	return value
 }

@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/client/wire"
+	"github.com/reprise-idempotency/reprise/storage/storagetest/lab"
 	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
 )
 
 // experiment is one run of callers against one store, while things are killed.
 type experiment struct {
 	flags   flags
-	lab     *lab
+	grounds *grounds
 	store   string
 	service *service
 	cluster *pgtest.Server // nil on SQLite
@@ -42,7 +44,7 @@ func (e *experiment) run(ctx context.Context) (o outcome, err error) {
 	if err := e.service.start(ctx); err != nil {
 		return o, err
 	}
-	api := newAPI(e.service.where, e.lab.token)
+	api := newAPI(e.service.where, e.grounds.token)
 	names := newNames()
 	var callers []*caller
 	for id := range e.flags.callers {
@@ -75,7 +77,7 @@ func (e *experiment) work(ctx context.Context, callers []*caller) error {
 	for _, c := range callers {
 		all.Go(func() { c.run(working) })
 	}
-	err := guarded(func() error { return e.mayhem(ctx) })
+	err := lab.AsTest(func(testing.TB) error { return e.mayhem(ctx) })
 	stop()
 	all.Wait()
 	return err

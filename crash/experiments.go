@@ -12,23 +12,23 @@ import (
 // runAll does the experiments that the flags ask for, one after the other. One that fails does not keep the others
 // from running.
 func (r *report) runAll(ctx context.Context, f flags) error {
-	l, err := newLab(ctx)
+	g, err := newGrounds(ctx)
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer g.Close()
 	for _, e := range []struct {
 		kind, store string
 		do          func() error
 	}{
-		{kindKills, storeSQLite, func() error { return r.crashSQLite(ctx, f, l) }},
-		{kindFlush, storeSQLite, func() error { return r.traceSQLite(ctx, l) }},
-		{kindLinear, storeSQLite, func() error { return r.linearSQLite(ctx, f, l) }},
-		{kindKills, storePostgres, func() error { return r.crashPostgres(ctx, f, l) }},
-		{kindFlush, storePostgres, func() error { return r.tracePostgres(ctx, l) }},
-		{kindOutages, storePostgres, func() error { return r.outagePostgres(ctx, l) }},
-		{kindSweep, storePostgres, func() error { return r.sweepPostgres(ctx, l) }},
-		{kindLinear, storePostgres, func() error { return r.linearPostgres(ctx, f, l) }},
+		{kindKills, storeSQLite, func() error { return r.crashSQLite(ctx, f, g) }},
+		{kindFlush, storeSQLite, func() error { return r.traceSQLite(ctx, g) }},
+		{kindLinear, storeSQLite, func() error { return r.linearSQLite(ctx, f, g) }},
+		{kindKills, storePostgres, func() error { return r.crashPostgres(ctx, f, g) }},
+		{kindFlush, storePostgres, func() error { return r.tracePostgres(ctx, g) }},
+		{kindOutages, storePostgres, func() error { return r.outagePostgres(ctx, g) }},
+		{kindSweep, storePostgres, func() error { return r.sweepPostgres(ctx, g) }},
+		{kindLinear, storePostgres, func() error { return r.linearPostgres(ctx, f, g) }},
 	} {
 		if (f.store == "both" || f.store == e.store) && (f.only == "" || f.only == e.kind) {
 			r.note(e.do())
@@ -58,16 +58,16 @@ func (r *report) note(err error) {
 // say tells what is going on; the results come later.
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-func (r *report) crashSQLite(ctx context.Context, f flags, l *lab) error {
+func (r *report) crashSQLite(ctx context.Context, f flags, g *grounds) error {
 	say("SQLite: %d kills of the service, %d callers, seed %d", f.kills, f.callers, f.seed)
-	s := &service{lab: l, databaseURL: "sqlite:" + filepath.Join(l.folder, "crash.db"), where: newAddress()}
-	return r.crash(ctx, &experiment{flags: f, lab: l, store: storeSQLite, service: s, rng: rand.New(rand.NewPCG(f.seed, 1<<40))}, "")
+	s := &service{lab: g.Lab, databaseURL: "sqlite:" + filepath.Join(g.Folder, "crash.db"), where: newAddress()}
+	return r.crash(ctx, &experiment{flags: f, grounds: g, store: storeSQLite, service: s, rng: rand.New(rand.NewPCG(f.seed, 1<<40))}, "")
 }
 
-func (r *report) crashPostgres(ctx context.Context, f flags, l *lab) error {
+func (r *report) crashPostgres(ctx context.Context, f flags, g *grounds) error {
 	say("Postgres: %d kills of the service, %d immediate stops of Postgres, %d callers, seed %d", f.kills, f.stops, f.callers, f.seed)
-	return withPostgres(ctx, l, func(p postgres) error {
-		e := &experiment{flags: f, lab: l, store: storePostgres, service: p.service, cluster: p.cluster, rng: rand.New(rand.NewPCG(f.seed, 2<<40))}
+	return withPostgres(ctx, g, func(p postgres) error {
+		e := &experiment{flags: f, grounds: g, store: storePostgres, service: p.service, cluster: p.cluster, rng: rand.New(rand.NewPCG(f.seed, 2<<40))}
 		return r.crash(ctx, e, p.settings)
 	})
 }

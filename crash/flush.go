@@ -34,20 +34,20 @@ func (t traceResult) print(w io.Writer) {
 	}
 }
 
-func (r *report) traceSQLite(ctx context.Context, l *lab) error {
+func (r *report) traceSQLite(ctx context.Context, g *grounds) error {
 	say("SQLite: the order of write, flush and answer")
-	s := &service{lab: l, databaseURL: "sqlite:" + filepath.Join(l.folder, "trace.db"), where: newAddress()}
+	s := &service{lab: g.Lab, databaseURL: "sqlite:" + filepath.Join(g.Folder, "trace.db"), where: newAddress()}
 	if err := s.start(ctx); err != nil {
 		return err
 	}
 	rule := flushRule{store: storeSQLite, isLog: func(e event) bool { return strings.Contains(e.args, "trace.db-wal>") }}
-	err := r.trace(ctx, l, s, rule, s.process.cmd.Process.Pid)
+	err := r.trace(ctx, g, s, rule, s.process.PID())
 	return errors.Join(err, s.stop())
 }
 
-func (r *report) tracePostgres(ctx context.Context, l *lab) error {
+func (r *report) tracePostgres(ctx context.Context, g *grounds) error {
 	say("Postgres: the order of write, flush and answer")
-	return withPostgres(ctx, l, func(p postgres) error {
+	return withPostgres(ctx, g, func(p postgres) error {
 		if err := p.service.start(ctx); err != nil {
 			return err
 		}
@@ -64,17 +64,17 @@ func (r *report) tracePostgres(ctx context.Context, l *lab) error {
 			return err
 		}
 		// The service has no connection but the one that its start made, and its process is among the family.
-		return r.trace(ctx, l, p.service, rule, append(family, p.service.process.cmd.Process.Pid)...)
+		return r.trace(ctx, g, p.service, rule, append(family, p.service.process.PID())...)
 	})
 }
 
 // trace makes two lone calls under strace and judges their order.
-func (r *report) trace(ctx context.Context, l *lab, s *service, rule flushRule, pids ...int) error {
-	api := newAPI(s.where, l.token)
+func (r *report) trace(ctx context.Context, g *grounds, s *service, rule flushRule, pids ...int) error {
+	api := newAPI(s.where, g.token)
 	if err := loneCalls(ctx, api, "warm"); err != nil { // so that connections and statements are there
 		return err
 	}
-	t, err := attach(ctx, l.folder, pids...)
+	t, err := attach(ctx, g.Folder, pids...)
 	if errors.Is(err, errNoTrace) {
 		r.skipped = append(r.skipped, fmt.Sprintf("%s: whether the log is flushed before the answer: %v", rule.store, err))
 		return nil

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage/storagetest/faultproxy"
+	"github.com/reprise-idempotency/reprise/storage/storagetest/lab"
 	"github.com/reprise-idempotency/reprise/storage/storagetest/linear"
 	"github.com/reprise-idempotency/reprise/storage/storagetest/pgtest"
 )
@@ -27,9 +28,6 @@ const (
 	linearSearch     = 20 * time.Second  // for one name
 )
 
-// linearScopes are those of the callers, who are operators too.
-const linearScopes = "keys:read keys:write keys:body keys:admin"
-
 // linearRun is one run against one store.
 type linearRun struct {
 	flags   flags
@@ -43,15 +41,15 @@ type linearRun struct {
 	kills, stops, cuts int
 }
 
-func (r *report) linearSQLite(ctx context.Context, f flags, l *lab) error {
+func (r *report) linearSQLite(ctx context.Context, f flags, g *grounds) error {
 	say("SQLite: is there an order? %d calls, seed %d", f.operations, f.seed)
-	s := &service{lab: l, databaseURL: "sqlite:" + filepath.Join(l.folder, "linear.db"), where: newAddress()}
+	s := &service{lab: g.Lab, databaseURL: "sqlite:" + filepath.Join(g.Folder, "linear.db"), where: newAddress()}
 	return r.linear(ctx, &linearRun{flags: f, store: storeSQLite, service: s, rng: rand.New(rand.NewPCG(f.seed, 3<<40))})
 }
 
-func (r *report) linearPostgres(ctx context.Context, f flags, l *lab) error {
+func (r *report) linearPostgres(ctx context.Context, f flags, g *grounds) error {
 	say("Postgres: is there an order? %d calls, seed %d", f.operations, f.seed)
-	return withPostgres(ctx, l, func(p postgres) (err error) {
+	return withPostgres(ctx, g, func(p postgres) (err error) {
 		proxy, err := faultproxy.New(p.service.databaseURL)
 		if err != nil {
 			return err
@@ -85,14 +83,14 @@ func (r *report) linear(ctx context.Context, e *linearRun) error {
 // run gives all calls, and how far the store's clock may be from that of the callers.
 func (e *linearRun) run(ctx context.Context) (calls []*sentCall, off time.Duration, err error) {
 	e.began = time.Now()
-	token, err := e.service.lab.command(ctx, "token", "--tenant", linearTenant, "--scope", linearScopes, "--ttl", "2h").Output()
+	token, err := e.service.lab.Token(ctx, linearTenant, "keys:admin") // the callers are operators too
 	if err != nil {
-		return nil, 0, fmt.Errorf("making a token: %w", err)
+		return nil, 0, err
 	}
 	if err := e.service.start(ctx); err != nil {
 		return nil, 0, err
 	}
-	api := newAPI(e.service.where, strings.TrimSpace(string(token)))
+	api := newAPI(e.service.where, token)
 	pool := newPool(e.began)
 	var callers []*linearCaller
 	for id := range linearCallers {
@@ -122,7 +120,7 @@ func (e *linearRun) work(ctx context.Context, callers []*linearCaller) error {
 	for _, c := range callers {
 		all.Go(func() { c.run(working, made) })
 	}
-	err := guarded(func() error { return e.mayhem(working) })
+	err := lab.AsTest(func(testing.TB) error { return e.mayhem(working) })
 	if err == nil {
 		select {
 		case <-enough:

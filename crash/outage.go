@@ -46,15 +46,15 @@ func (o *outageResult) print(w io.Writer) {
 }
 
 // outagePostgres takes Postgres away from a running service, and gives it back.
-func (r *report) outagePostgres(ctx context.Context, l *lab) error {
+func (r *report) outagePostgres(ctx context.Context, g *grounds) error {
 	say("Postgres: outages")
-	return withPostgres(ctx, l, func(p postgres) error {
+	return withPostgres(ctx, g, func(p postgres) error {
 		if err := p.service.start(ctx); err != nil {
 			return err
 		}
 		o := &outageResult{LoadAnswers: map[string]int{}, LoadSlowestMS: map[string]int64{}}
 		r.outage = o
-		probe := newProbe(p.service, l)
+		probe := newProbe(p.service, g)
 		if err := probe.served(ctx); err != nil {
 			return err
 		}
@@ -149,8 +149,8 @@ type probe struct {
 	caller *caller
 }
 
-func newProbe(s *service, l *lab) *probe {
-	api := newAPI(s.where, l.token)
+func newProbe(s *service, g *grounds) *probe {
+	api := newAPI(s.where, g.token)
 	return &probe{api: api, caller: newCaller(1000, 0, api, newNames(), time.Now())}
 }
 

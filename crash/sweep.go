@@ -60,12 +60,12 @@ func (s *sweepResult) accuse(format string, args ...any) {
 
 // sweepPostgres lets callers make keys, age most of them past the service, and go on with some of these, while everybody
 // sweeps; and looks for what was acknowledged.
-func (r *report) sweepPostgres(ctx context.Context, l *lab) error {
+func (r *report) sweepPostgres(ctx context.Context, g *grounds) error {
 	say("Postgres: sweeping under load, %d keys", sweptKeys)
-	return withPostgres(ctx, l, func(p postgres) (err error) {
+	return withPostgres(ctx, g, func(p postgres) (err error) {
 		s := &sweepResult{}
 		r.sweep = s
-		e := &sweeping{lab: l, url: p.service.databaseURL, result: s}
+		e := &sweeping{grounds: g, url: p.service.databaseURL, result: s}
 		defer func() { err = errors.Join(err, e.close()) }()
 		if err := e.start(ctx); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (s *sweepResult) failures() (why []string) {
 
 // sweeping is the experiment while it runs.
 type sweeping struct {
-	lab      *lab
+	grounds  *grounds
 	url      string
 	replicas [2]*service
 	past     *pgxpool.Pool // past the service
@@ -114,7 +114,7 @@ func (e *sweeping) start(ctx context.Context) (err error) {
 		return err
 	}
 	for i := range e.replicas {
-		e.replicas[i] = &service{lab: e.lab, databaseURL: e.url, where: newAddress(), more: []string{"--sweep-interval", noRest}}
+		e.replicas[i] = &service{lab: e.grounds.Lab, databaseURL: e.url, where: newAddress(), more: []string{"--sweep-interval", noRest}}
 		if err := e.replicas[i].start(ctx); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (e *sweeping) sweepOnce(ctx context.Context) (done swept, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var stderr strings.Builder
-	cmd := e.lab.command(ctx, "sweep", "--database-url", e.url)
+	cmd := e.grounds.Command(ctx, "sweep", "--database-url", e.url)
 	cmd.SysProcAttr, cmd.Stderr = die(), &stderr
 	out, err := cmd.Output()
 	if err != nil {

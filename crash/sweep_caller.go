@@ -49,7 +49,7 @@ const backByHours = `created_at = created_at - interval '3 hours', lease_expires
 func newSweepCaller(id int, e *sweeping) *sweepCaller {
 	c := &sweepCaller{id: id, e: e, rng: rand.New(rand.NewPCG(uint64(id), 3)), kept: map[wire.Name]keeping{}, due: map[wire.Name]int64{}}
 	for i, replica := range e.replicas {
-		c.api[i] = newAPI(replica.where, e.lab.token)
+		c.api[i] = newAPI(replica.where, e.grounds.token)
 	}
 	return c
 }
