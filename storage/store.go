@@ -70,13 +70,15 @@ type Browser interface {
 	// it says so too when there may be open records that List would miss.
 	Stats(ctx context.Context, tenant, operation string) (Stats, error)
 
-	// Acts gives the acts of operators on a tenant's records that fit, newest first.
+	// Acts gives the acts of operators on a tenant's records that fit, newest first. For a filter that few fit it looks
+	// through all acts on the tenant's records, which are as many as people made.
 	Acts(ctx context.Context, q ActQuery) ([]Act, error)
 }
 
 // Sweeper deletes what has expired, and keeps count of what stays open. Any number of processes may do so at once. Each
 // statement is bounded by the limit that the caller gives, so that none holds up a call for long. An error is
-// ErrUnavailable, or else at least one of the rows is to blame.
+// ErrUnavailable, or else at least one of the rows is to blame: it cannot be deleted, or somebody holds it too long. After an
+// error rows may have been deleted that are not in the count.
 type Sweeper interface {
 	// Expired gives up to limit rows after a row (nil: from the beginning) whose hour to be swept has come, in the order of
 	// (hour, fence, name), whether they are due or not. now is the store's clock.

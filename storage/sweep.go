@@ -9,6 +9,9 @@ const SweepDelay = time.Minute
 // OpenAfter is how long a key must have been in progress to be noted among the open ones.
 const OpenAfter = time.Minute
 
+// OpenCounted bounds what a count of the open keys of all tenants reads.
+const OpenCounted = 10_000
+
 // Sweepable is a row whose hour to be swept has come.
 type Sweepable struct {
 	Name

@@ -47,7 +47,7 @@ func checkPoisonLog(t *testing.T, log string) {
 	if len(lines) != 1 {
 		t.Fatalf("got %d lines, want one: %s", len(lines), log)
 	}
-	for _, want := range []string{`"level":"ERROR"`, "cannot be deleted", "not this one", `"tenant":"acme"`, `"operation":"settled"`, `"fence":`} {
+	for _, want := range []string{`"level":"ERROR"`, "cannot be deleted now", "not this one", `"tenant":"acme"`, `"operation":"settled"`, `"fence":`} {
 		if !strings.Contains(lines[0], want) {
 			t.Errorf("the line lacks %s: %s", want, lines[0])
 		}

@@ -6,8 +6,10 @@ package sweeper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
@@ -61,31 +63,49 @@ func (s *Sweeper) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// RunOnce deletes everything that is due, group by group, and then brings the list of open keys up to date. An outage of
-// the store ends it with an error; a row that cannot be deleted does not.
-func (s *Sweeper) RunOnce(ctx context.Context) (r Report, err error) {
+// RunOnce deletes everything that is due, group by group, and brings the list of open keys up to date. An outage of the
+// store ends it with an error; a row that cannot be deleted does not.
+func (s *Sweeper) RunOnce(ctx context.Context) (Report, error) {
+	p := pass{Sweeper: s}
 	began := time.Now()
+	err := p.run(ctx)
+	p.Took = time.Since(began)
+	if s.Observer != nil {
+		s.Observer.Swept(p.Report, err)
+	}
+	return p.Report, err
+}
+
+// pass is one sweep.
+type pass struct {
+	*Sweeper
+	Report
+	failing time.Duration // that deletes took which failed
+}
+
+// run does both parts, whatever becomes of the first. No request stands behind it: a panic must not end the process.
+func (p *pass) run(ctx context.Context) (err error) {
 	defer func() {
-		r.Took = time.Since(began)
-		if s.Observer != nil {
-			s.Observer.Swept(r, err)
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	if err := s.deleteDue(ctx, &r); err != nil {
-		return r, err
+	if err = p.deleteDue(ctx); ctx.Err() != nil {
+		return err
 	}
-	if err := s.Store.TrackOpen(ctx, group); err != nil {
-		return r, err
+	if tracking := p.Store.TrackOpen(ctx, group); tracking != nil {
+		return errors.Join(err, tracking)
 	}
-	r.Open, err = s.Store.OpenKeys(ctx)
-	return r, err
+	open, counting := p.Store.OpenKeys(ctx)
+	p.Open = open
+	return errors.Join(err, counting)
 }
 
 // deleteDue goes through all rows whose hour has come, past those that must stay.
-func (s *Sweeper) deleteDue(ctx context.Context, r *Report) error {
+func (p *pass) deleteDue(ctx context.Context) error {
 	var last *storage.Sweepable
 	for {
-		rows, now, err := s.Store.Expired(ctx, last, group)
+		rows, now, err := p.Store.Expired(ctx, last, group)
 		if err != nil {
 			return err
 		}
@@ -93,12 +113,12 @@ func (s *Sweeper) deleteDue(ctx context.Context, r *Report) error {
 		for _, row := range rows {
 			if row.Due {
 				due = append(due, row)
-				r.Lag = max(r.Lag, now.Sub(row.DueSince))
+				p.Lag = max(p.Lag, now.Sub(row.DueSince))
 			}
 		}
-		r.Due += len(due)
-		r.Kept += len(rows) - len(due)
-		if err := s.delete(ctx, due, r); err != nil {
+		p.Due += len(due)
+		p.Kept += len(rows) - len(due)
+		if err := p.delete(ctx, due); err != nil {
 			return err
 		}
 		if len(rows) < group {
@@ -108,30 +128,37 @@ func (s *Sweeper) deleteDue(ctx context.Context, r *Report) error {
 	}
 }
 
+// longestFailing bounds how long a pass looks for the rows that are to blame: with a lock on each, that is seconds a row.
+// After that a group with such a row is passed over as a whole, so that the groups after it have their turn.
+const longestFailing = 30 * time.Second
+
 // delete deletes rows. When one of them is to blame for a failure, they are halved until it stands alone.
-func (s *Sweeper) delete(ctx context.Context, rows []storage.Sweepable, r *Report) error {
+func (p *pass) delete(ctx context.Context, rows []storage.Sweepable) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	deleted, err := s.Store.Delete(ctx, rows)
-	r.Deleted += deleted
-	switch {
-	case err == nil:
+	began := time.Now()
+	deleted, err := p.Store.Delete(ctx, rows)
+	p.Deleted += deleted
+	if err == nil {
 		return nil
-	case errors.Is(err, storage.ErrUnavailable):
+	}
+	if errors.Is(err, storage.ErrUnavailable) {
 		return err
-	case len(rows) > 1:
+	}
+	p.failing += time.Since(began)
+	if len(rows) > 1 && p.failing < longestFailing {
 		half := len(rows) / 2
-		if err := s.delete(ctx, rows[:half], r); err != nil {
+		if err := p.delete(ctx, rows[:half]); err != nil {
 			return err
 		}
-		return s.delete(ctx, rows[half:], r)
+		return p.delete(ctx, rows[half:])
 	}
-	r.Failed++
-	row := rows[0]
-	s.Log.Error("an expired row cannot be deleted; it is passed over", "err", err, "tenant", row.Tenant, "operation", row.Operation, "fence", row.Fence)
+	p.Failed += len(rows)
+	p.Log.Error("expired rows cannot be deleted now; they are passed over", "err", err, "rows", len(rows),
+		"tenant", rows[0].Tenant, "operation", rows[0].Operation, "fence", rows[0].Fence)
 	return nil
 }

@@ -365,3 +365,36 @@ func TestALeaseUnderAClockThatIsSetBack(t *testing.T) {
 		}
 	}
 }
+
+// Ensure that what was stored late stays answered as done when somebody else takes the key before its end could be moved:
+// a release, and an operator's.
+func TestALateReleaseThatIsTakenAtOnce(t *testing.T) { synctest.Test(t, lateReleaseThatIsTaken) }
+
+func lateReleaseThatIsTaken(t *testing.T) {
+	for want, release := range map[storage.Outcome]func(held storage.Answer) storage.Call{
+		storage.OutcomeReleased: func(held storage.Answer) storage.Call {
+			return storage.Release{Name: held.Record.Name, Token: held.Record.Token}
+		},
+		storage.OutcomeResolved: func(held storage.Answer) storage.Call {
+			return storage.Resolve{Name: held.Record.Name, Version: held.Record.VersionText(), To: storage.Released, Token: storage.NewToken(), Force: true}
+		},
+	} {
+		m := newTable(t)
+		r := reserve("k")
+		r.Retention = time.Second
+		held := apply(m, r)[0]
+		m.onSave = func([]cas.Change) error {
+			m.onSave = func([]cas.Change) error {
+				m.onSave = nil
+				expect(t, apply(m, reserve("k")), storage.OutcomeAcquired)
+				return nil
+			}
+			time.Sleep(300 * time.Millisecond) // by the clock of the bubble: nobody sleeps
+			return nil
+		}
+		expect(t, apply(m, release(held)), want)
+		if attempt := m.rows[r.Name].Attempt; attempt != 2 {
+			t.Errorf("%v: attempt %d is stored, want the one that took it", want, attempt)
+		}
+	}
+}

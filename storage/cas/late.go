@@ -21,43 +21,54 @@ func (a *applier) isLate(r *storage.Record) bool {
 		time.Since(a.started) > r.Retention/8 && time.Now().Before(a.until)
 }
 
-// postpone moves the ends of records that were written late, and their answers with them. A record that somebody took in
-// between, because it was over, is decided anew.
-func (a *applier) postpone(turns []turn, changes []Change) (again []turn) {
-	if len(turns) == 0 {
-		return nil
-	}
-	took := time.Since(a.started)
-	a.started = time.Now()
-	moved := make([]Change, len(changes))
-	for i, c := range changes {
-		next := life.Postpone(c.Next, took)
-		moved[i] = Change{Prev: c.Next, Next: next, ValidBefore: next.UpdatedAt.Add(decisionLife)}
-		for _, call := range turns[i].calls {
-			if a.answers[call].Record == c.Next {
-				a.answers[call].Record, a.answers[call].Now = next, next.UpdatedAt
-			}
-		}
-	}
-	saved, err := a.table.Save(a.ctx, moved)
-	if err != nil { // the settlement itself is stored
-		a.fail(turns, fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err))
-		return nil
-	}
-	return a.unfinished(turns, moved, saved)
-}
-
 // unfinished gives the turns that are to be decided anew, after those that were written late were put right.
 func (a *applier) unfinished(turns []turn, changes []Change, saved []bool) (again []turn) {
-	var lateTurns []turn
-	var lateChanges []Change
+	var late []turn
+	var written []Change
 	for i, t := range turns {
 		switch {
 		case !saved[i]:
 			again = append(again, t)
 		case a.isLate(changes[i].Next):
-			lateTurns, lateChanges = append(lateTurns, t), append(lateChanges, changes[i])
+			late, written = append(late, t), append(written, changes[i])
 		}
 	}
-	return append(again, a.postpone(lateTurns, lateChanges)...)
+	if len(late) == 0 {
+		return again
+	}
+	return append(again, a.postpone(late, written)...)
+}
+
+// postpone moves the ends of records that were written late, and their answers with them. Somebody may have taken one in
+// between: a settled one because it was over, and that is decided anew; a released one as anybody may, and it stays answered.
+func (a *applier) postpone(turns []turn, written []Change) (again []turn) {
+	took := time.Since(a.started)
+	a.started = time.Now()
+	moves := make([]Change, len(written))
+	for i, c := range written {
+		next := life.Postpone(c.Next, took)
+		moves[i] = Change{Prev: c.Next, Next: next, ValidBefore: next.UpdatedAt.Add(decisionLife)}
+	}
+	saved, err := a.table.Save(a.ctx, moves)
+	if err != nil { // the settlement itself is stored
+		a.fail(turns, fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err))
+		return nil
+	}
+	for i, move := range moves {
+		if saved[i] {
+			a.tellMoved(turns[i], move)
+		} else if move.Prev.State == storage.Released {
+			saved[i], moves[i].Next = true, move.Prev // done: nothing is left to put right
+		}
+	}
+	return a.unfinished(turns, moves, saved)
+}
+
+// tellMoved puts a record that was moved into the answers that have it.
+func (a *applier) tellMoved(t turn, move Change) {
+	for _, call := range t.calls {
+		if a.answers[call].Record == move.Prev {
+			a.answers[call].Record, a.answers[call].Now = move.Next, move.Next.UpdatedAt
+		}
+	}
 }

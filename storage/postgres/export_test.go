@@ -68,7 +68,7 @@ func ExpiredStatement(after storage.Sweepable, limit int) Statement {
 // that are noted, and their counts.
 func TrackStatements(hour int32, fence int64, limit int) (nextHour, acquired, noted, counts Statement) {
 	return Statement{nextHourSQL, []any{hour}}, Statement{acquiredSQL, []any{hour, fence, "", "", "", "", int64(1) << 53, limit}},
-		Statement{notedSQL, []any{"", time.Time{}, "", "", "", limit}}, Statement{openCountsSQL, []any{openCounted}}
+		Statement{notedSQL, []any{"", time.Time{}, "", "", "", limit}}, Statement{openCountsSQL, []any{storage.OpenCounted}}
 }
 
 // ListStatements write the list of open keys: they note a key, and take it off.

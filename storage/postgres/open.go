@@ -13,14 +13,14 @@ import (
 )
 
 // The keys that stay open are noted in a small table of their own. A key is found by the fence of its acquisition, which
-// is the time of it: what was acquired since the last look, a minute ago or earlier, and is in progress still. A row that
-// was written late is not passed over, because a decision older than that is not written any more.
+// is the time of it: what was acquired since the last look, storage.OpenAfter ago or earlier, and is in progress still. A row
+// that was written late is not passed over, because a decision older than that is not written any more.
+
+// trackedSQL reads how far the search came, and how far it may go now.
+var trackedSQL = `SELECT coalesce((SELECT fence FROM reprise_progress WHERE name = 'open'), 0),
+  (extract(epoch FROM now() - ` + interval(storage.OpenAfter) + `) * 1000000)::bigint`
 
 const (
-	// trackedSQL reads how far the search came, and how far it may go now.
-	trackedSQL = `SELECT coalesce((SELECT fence FROM reprise_progress WHERE name = 'open'), 0),
-  (extract(epoch FROM now() - interval '1 minute') * 1000000)::bigint`
-
 	// nextHourSQL steps through the hours of the sweeper's index: a few, however many rows there are.
 	nextHourSQL = `SELECT min(sweep_hour) FROM reprise_keys WHERE sweep_hour > $1`
 
@@ -172,9 +172,6 @@ func openArrays(keys []openKey) []any {
 	return []any{tenants, created, operations, subjects, names, fences}
 }
 
-// openCounted bounds what a count of open keys reads.
-const openCounted = 10_000
-
 const (
 	openSizeSQL = `SELECT now(), count(*) FROM (SELECT FROM reprise_open LIMIT $1) AS o`
 
@@ -199,18 +196,18 @@ func (s *Store) OpenKeys(ctx context.Context) (open storage.OpenKeys, err error)
 func countOpen(ctx context.Context, conn *pgx.Conn) (storage.OpenKeys, error) {
 	open := storage.OpenKeys{Counts: map[storage.State]storage.Count{}}
 	var size int
-	if err := conn.QueryRow(ctx, openSizeSQL, openCounted).Scan(&open.Now, &size); err != nil {
+	if err := conn.QueryRow(ctx, openSizeSQL, storage.OpenCounted).Scan(&open.Now, &size); err != nil {
 		return open, err
 	}
 	open.Now = open.Now.UTC()
-	rows, err := conn.Query(ctx, openCountsSQL, openCounted)
+	rows, err := conn.Query(ctx, openCountsSQL, storage.OpenCounted)
 	if err != nil {
 		return open, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var state storage.State
-		c := storage.Count{AtLeast: size == openCounted}
+		c := storage.Count{AtLeast: size == storage.OpenCounted}
 		var oldest time.Time
 		if err := rows.Scan(&state, &c.N, &oldest); err != nil {
 			return open, err

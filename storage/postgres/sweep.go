@@ -7,17 +7,23 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
 // sweepHourNow is the last hour that may be swept: it ended storage.SweepDelay ago.
-const sweepHourNow = `floor(extract(epoch FROM now() - interval '1 minute') / 3600)::integer`
+var sweepHourNow = `floor(extract(epoch FROM now() - ` + interval(storage.SweepDelay) + `) / 3600)::integer`
+
+// interval writes a duration for SQL.
+func interval(d time.Duration) string {
+	return fmt.Sprintf("interval '%d milliseconds'", d.Milliseconds())
+}
 
 // due is what a row must be to be deleted, besides its hour. A record held in progress never ends by itself.
-const due = `NOT (k.state = 1 AND k.on_lapse = 1) AND k.expires_at <= now() - interval '1 minute'`
+var due = `NOT (k.state = 1 AND k.on_lapse = 1) AND k.expires_at <= now() - ` + interval(storage.SweepDelay)
 
-const (
+var (
 	expiredSQL = `SELECT k.tenant, k.operation, k.subject, k.key, k.sweep_hour, k.fence, k.revision, k.expires_at, ` + due + `
 FROM reprise_keys AS k
 WHERE (k.sweep_hour, k.fence, k.tenant, k.operation, k.subject, k.key) > ($1, $2, $3, $4, $5, $6) AND k.sweep_hour <= ` + sweepHourNow + `
@@ -68,13 +74,24 @@ func (s *Store) Delete(ctx context.Context, rows []storage.Sweepable) (deleted i
 	return deleted, err
 }
 
-// sweepError sorts an error of a statement of the sweeper's: nothing was changed. Besides what a call could bring, a row
-// itself can be at fault: its page is damaged (XX001), or somebody's trigger raises an exception for it (class P0).
+// sweepError sorts an error of a statement of the sweeper's. A connection that breaks can lose the answer of one that was
+// done.
 func sweepError(err error) error {
-	if pg, ok := reported(err); ok && (poisoned(pg) || pg.Code == "XX001" || pg.Code[:2] == "P0") {
+	if pg, ok := reported(err); ok && unsweepable(pg) {
 		return fmt.Errorf("sweeping a row: %w", err)
 	}
 	return unavailable(err)
+}
+
+// unsweepable tells that rows are to blame. Besides what a call could bring, the page of one is damaged (XX001), somebody's
+// trigger raises an exception for it (class P0), a stranger has locked it (55P03), or they are too large to be deleted
+// together in the time of a statement (57014).
+func unsweepable(pg *pgconn.PgError) bool {
+	switch pg.Code {
+	case "XX001", "55P03", "57014":
+		return true
+	}
+	return poisoned(pg) || pg.Code[:2] == "P0"
 }
 
 // execute runs a statement of the sweeper's, which may be run again by the next sweep whatever became of it.

@@ -45,11 +45,15 @@ func spanArgs(s browse.Span) []any {
 		s.To.CreatedAt.UnixMicro(), s.To.Operation, s.To.Subject, s.To.Key}
 }
 
-// derivedState and present are what StateAt and ExpiredAt of a record are, for rows; ?10 is the clock.
-const (
-	derivedState = `CASE WHEN state <> 1 THEN state WHEN lease_expires_at > ?10 THEN 1 WHEN on_lapse = 1 THEN 6 ELSE 5 END`
-	present      = `(state = 1 AND on_lapse = 1 OR expires_at > ?10)`
-)
+// derivedState is what StateAt of a record is, for rows; clock is the placeholder of the time.
+func derivedState(clock string) string {
+	return `CASE WHEN state <> 1 THEN state WHEN lease_expires_at > ` + clock + ` THEN 1 WHEN on_lapse = 1 THEN 6 ELSE 5 END`
+}
+
+// present tells the rows that have not expired.
+func present(clock string) string {
+	return `(state = 1 AND on_lapse = 1 OR expires_at > ` + clock + `)`
+}
 
 // Nth finds the end of what one question reads; see browse.Table.
 func (s table) Nth(ctx context.Context, span browse.Span, n int) (*storage.Position, error) {
@@ -81,9 +85,9 @@ func (s table) Rows(ctx context.Context, span browse.Span, q storage.ListQuery, 
 			records = append(records, rec)
 		}
 		return err
-	}, `SELECT operation, subject, key, `+browsed+` FROM reprise_keys WHERE `+inSpan(span.Source)+` AND `+present+`
+	}, `SELECT operation, subject, key, `+browsed+` FROM reprise_keys WHERE `+inSpan(span.Source)+` AND `+present("?10")+`
 		AND (?11 = '' OR operation = ?11) AND (?12 IS NULL OR subject = ?12) AND (?13 = '' OR key = ?13)
-		AND substr(key, 1, length(?14)) = ?14 AND (?15 = 0 OR `+derivedState+` = ?15) `+newestFirst+` LIMIT ?16`, args...)
+		AND substr(key, 1, length(?14)) = ?14 AND (?15 = 0 OR `+derivedState("?10")+` = ?15) `+newestFirst+` LIMIT ?16`, args...)
 	return records, now, err
 }
 
@@ -105,8 +109,8 @@ func (s table) Counts(ctx context.Context, span browse.Span, operation string) (
 		counts[state] = c
 		return err
 	}, `SELECT derived, count(*), operation, subject, key, min(created_at), lease_expires_at FROM (
-			SELECT `+derivedState+` AS derived, operation, subject, key, created_at, lease_expires_at FROM reprise_keys
-			WHERE `+inSpan(span.Source)+` AND `+present+` AND (?11 = '' OR operation = ?11)
+			SELECT `+derivedState("?10")+` AS derived, operation, subject, key, created_at, lease_expires_at FROM reprise_keys
+			WHERE `+inSpan(span.Source)+` AND `+present("?10")+` AND (?11 = '' OR operation = ?11)
 		) GROUP BY derived`, append(spanArgs(span), now.UnixMicro(), operation)...)
 	return counts, now, err
 }
