@@ -37,7 +37,7 @@ var layers = map[string][]string{
 	"service":                        {"storage", "service/auth", "service/waiting", "client/fingerprint"},
 	"service/waiting":                {"storage"},
 	"service/sweeper":                {"storage"},
-	"service/metrics":                {"storage", "service/httpapi", "service/sweeper", "service/waiting"},
+	"service/metrics":                {"storage", "service/sweeper", "service/waiting"},
 	"service/auth":                   {},
 	"service/apidocs":                {},
 	"service/httpapi":                {"service", "service/auth", "storage", "client/wire", "client/fingerprint"},

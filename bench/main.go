@@ -27,7 +27,7 @@ var benches = map[string]func(context.Context, *machine) error{
 const mostTime = 9 * time.Minute
 
 func main() {
-	debug.SetGCPercent(800) // the load generator's own collections must not take the processor from what it measures
+	debug.SetGCPercent(400) // the load generator's own collections must not take the processor from what it measures
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	err := run(ctx, os.Args[1:])

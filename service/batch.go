@@ -51,8 +51,8 @@ func (s *Service) confirmAll(ctx context.Context, answers []storage.Answer) {
 		var calls []storage.Call
 		var at []int
 		for i, a := range answers {
-			if a.Err == nil && a.Outcome == storage.OutcomeAcquired && !enoughLeft(a) {
-				calls, at = append(calls, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token}), append(at, i)
+			if isShort(a) {
+				calls, at = append(calls, extension(a)), append(at, i)
 			}
 		}
 		if len(calls) == 0 {
@@ -60,15 +60,14 @@ func (s *Service) confirmAll(ctx context.Context, answers []storage.Answer) {
 		}
 		for n, a := range s.store.Apply(ctx, calls) {
 			if a.Outcome == storage.OutcomeRenewed {
-				a.Outcome = storage.OutcomeAcquired
-				answers[at[n]] = a
+				answers[at[n]] = acquiredAs(a)
 			} else {
 				answers[at[n]] = storage.Answer{Err: tooLate(a.Err)}
 			}
 		}
 	}
 	for i, a := range answers {
-		if a.Err == nil && a.Outcome == storage.OutcomeAcquired && !enoughLeft(a) {
+		if isShort(a) {
 			answers[i] = storage.Answer{Err: tooLate(nil)}
 		}
 	}

@@ -96,7 +96,7 @@ func TestHangingUpIsNoOutage(t *testing.T) {
 	if _, err := waiting.Reservation(gone()); code(err) != service.CodeInProgress {
 		t.Errorf("got %v, want %s", err, service.CodeInProgress)
 	}
-	if s.Waiting() != 0 {
-		t.Errorf("%d wait", s.Waiting())
+	if s.Waiters() != 0 {
+		t.Errorf("%d wait", s.Waiters())
 	}
 }

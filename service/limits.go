@@ -25,7 +25,7 @@ type Limits struct {
 	Key         int // at least 1
 	Holder      int
 	ResourceID  int
-	Reason      int
+	Reason      int // at least 1: operators must give one
 	Checkpoint  int // data
 	HeaderLines int // kept of a response
 	HeaderBytes int // kept of a response: names and values
@@ -84,7 +84,7 @@ func (l Limits) Validate() error {
 		within("limits.key", l.Key, 1, maxNamePart),
 		within("limits.holder", l.Holder, 0, 4096),
 		within("limits.resource_id", l.ResourceID, 0, 4096),
-		within("limits.reason", l.Reason, 0, 1<<16),
+		within("limits.reason", l.Reason, 1, 1<<16),
 		within("limits.checkpoint", l.Checkpoint, 0, 1<<20),
 		within("limits.header_lines", l.HeaderLines, 0, 1024),
 		within("limits.header_bytes", l.HeaderBytes, 0, 1<<20),

@@ -25,10 +25,10 @@ func (s *Service) Lookup(ctx context.Context, p auth.Principal, r LookupRequest)
 
 func found(p auth.Principal, a storage.Answer) (Record, error) {
 	rec, err := recordOf(a, storage.OutcomeFound)
-	if err == nil && !p.Has(auth.KeysBody) {
-		rec = withoutBody(rec)
+	if err != nil {
+		return rec, err
 	}
-	return rec, err
+	return masked(p, rec), nil
 }
 
 func (r LookupRequest) call(s *Service, p auth.Principal) (storage.Call, error) {
@@ -47,13 +47,14 @@ func (r LookupRequest) call(s *Service, p auth.Principal) (storage.Call, error) 
 	return storage.Lookup{Name: name, Fingerprint: valueOf(r.Fingerprint)}, nil
 }
 
-// withoutBody leaves the record itself alone: it may be shared.
-func withoutBody(r Record) Record {
-	if r.Response == nil {
+// masked gives a record without the body of its response to those who may not see it. The record itself may be shared, and
+// stays as it is.
+func masked(p auth.Principal, r Record) Record {
+	if r.Response == nil || p.Has(auth.KeysBody) {
 		return r
 	}
-	masked, response := *r.Record, *r.Response
+	rec, response := *r.Record, *r.Response
 	response.Body = nil
-	masked.Response = &response
-	return Record{Record: &masked, Now: r.Now}
+	rec.Response = &response
+	return Record{Record: &rec, Now: r.Now}
 }

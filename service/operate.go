@@ -61,7 +61,7 @@ func (s *Service) Resolve(ctx context.Context, p auth.Principal, r ResolveReques
 func (s *Service) Expire(ctx context.Context, p auth.Principal, r ExpireRequest) (Record, error) {
 	var c storage.Expire
 	var err error
-	if c.Name, c.By, err = s.operation(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
+	if c.Name, c.By, err = s.act(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
 		return Record{}, err
 	}
 	c.Version = r.Version
@@ -75,7 +75,7 @@ func (s *Service) Expire(ctx context.Context, p auth.Principal, r ExpireRequest)
 }
 
 func (s *Service) resolveCall(p auth.Principal, r ResolveRequest) (c storage.Resolve, err error) {
-	if c.Name, c.By, err = s.operation(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
+	if c.Name, c.By, err = s.act(p, r.Name, r.Tenant, r.Version, r.Reason, r.Origin); err != nil {
 		return c, err
 	}
 	c.Version, c.Force, c.Token, c.ResourceID = r.Version, r.Force, storage.NewToken(), valueOf(r.ResourceID)
@@ -102,8 +102,8 @@ func (s *Service) resolveCall(p auth.Principal, r ResolveRequest) (c storage.Res
 	return c, err
 }
 
-// operation checks what all acts of operators share.
-func (s *Service) operation(p auth.Principal, n Name, tenant *string, version, why string, from Origin) (name storage.Name, by storage.Operator, err error) {
+// act checks what all acts of operators share.
+func (s *Service) act(p auth.Principal, n Name, tenant *string, version, why string, from Origin) (name storage.Name, by storage.Operator, err error) {
 	if err = allow(p, auth.KeysAdmin); err != nil {
 		return name, by, err
 	}
@@ -123,8 +123,7 @@ func (s *Service) operation(p auth.Principal, n Name, tenant *string, version, w
 // maxVersion is longer than any version.
 const maxVersion = 64
 
-// operated gives the record, without the body of its response for those who may not see it. hints say what a refusal
-// means to an operator, where a holder would be told something else.
+// operated gives the record. hints say what a refusal means to an operator, where a holder would be told something else.
 func operated(p auth.Principal, a storage.Answer, hoped storage.Outcome, hints map[storage.Outcome]string) (Record, error) {
 	if a.Outcome != hoped {
 		e := refuse(a)
@@ -133,9 +132,5 @@ func operated(p auth.Principal, a storage.Answer, hoped storage.Outcome, hints m
 		}
 		return Record{}, e
 	}
-	rec := Record{Record: a.Record, Now: a.Now}
-	if !p.Has(auth.KeysBody) {
-		rec = withoutBody(rec)
-	}
-	return rec, nil
+	return masked(p, Record{Record: a.Record, Now: a.Now}), nil
 }

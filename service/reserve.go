@@ -84,17 +84,16 @@ func (s *Service) acquire(ctx context.Context, call storage.Reserve) (storage.An
 // repeated attempt_id may find it nearly over.
 func (s *Service) confirm(ctx context.Context, call storage.Reserve, a storage.Answer) (storage.Answer, error) {
 	err := answered(a)
-	for try := 0; err == nil && a.Outcome == storage.OutcomeAcquired && !enoughLeft(a); try++ {
+	for try := 0; err == nil && isShort(a); try++ {
 		if try == leaseTries {
 			return a, tooLate(nil)
 		}
-		extended, failed := s.apply(ctx, storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token})
+		extended, failed := s.apply(ctx, extension(a))
 		switch {
 		case failed != nil:
 			return a, tooLate(failed) // the acquisition itself is stored
 		case extended.Outcome == storage.OutcomeRenewed:
-			a = extended
-			a.Outcome = storage.OutcomeAcquired
+			a = acquiredAs(extended)
 		default: // somebody took over in between
 			call.Token = storage.NewToken()
 			a, err = s.apply(ctx, call)
@@ -103,13 +102,24 @@ func (s *Service) confirm(ctx context.Context, call storage.Reserve, a storage.A
 	return a, err
 }
 
+// isShort tells that a lease was acquired of which less than half is left.
+func isShort(a storage.Answer) bool {
+	return a.Err == nil && a.Outcome == storage.OutcomeAcquired && time.Until(a.GoodUntil) < a.Record.Lease/2
+}
+
+func extension(a storage.Answer) storage.Heartbeat {
+	return storage.Heartbeat{Name: a.Record.Name, Token: a.Record.Token}
+}
+
+// acquiredAs gives the answer of an acquisition that was extended.
+func acquiredAs(extended storage.Answer) storage.Answer {
+	extended.Outcome = storage.OutcomeAcquired
+	return extended
+}
+
 // tooLate says that a lease was stored, and could not be confirmed with enough of it left.
 func tooLate(cause error) *Error {
 	return unanswered(CodeOutcomeUnknown, "the lease ran out faster than the store could confirm it; repeat the call with the same ids", cause)
-}
-
-func enoughLeft(a storage.Answer) bool {
-	return time.Until(a.GoodUntil) >= a.Record.Lease/2
 }
 
 func (r ReserveRequest) call(s *Service, p auth.Principal) (_ storage.Call, err error) {

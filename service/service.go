@@ -28,10 +28,13 @@ func New(store storage.Store, limits Limits, observer waiting.Observer) *Service
 
 // StopWaiting answers everybody who waits as if nobody could; from now on nobody waits. It belongs to going down: all
 // other calls are still answered.
-func (s *Service) StopWaiting() { s.room.Close() }
+func (s *Service) StopWaiting() { s.room.SendAway() }
 
-// Waiting tells how many callers wait now.
-func (s *Service) Waiting() int { return s.room.Waiting() }
+// Close stops waiting too, and comes back when nothing of it is under way in the store.
+func (s *Service) Close() { s.room.Close() }
+
+// Waiters tells how many callers wait now.
+func (s *Service) Waiters() int { return s.room.Waiters() }
 
 // Limits gives what the service was made with.
 func (s *Service) Limits() Limits { return s.limits }

@@ -7,14 +7,11 @@ func tenantFor(p auth.Principal, asked *string) (string, error) {
 	if asked == nil || *asked == p.Tenant() {
 		return p.Tenant(), nil
 	}
-	if err := text("tenant", *asked, 1, maxTenant); err != nil {
-		return "", err
+	if err := auth.CheckTenant(*asked); err != nil {
+		return "", Invalid("tenant", "%v", err)
 	}
 	if !p.Has(auth.Ops) {
 		return "", &Error{Code: CodeForbidden, Detail: "tenant: another tenant than the token's needs the scope " + string(auth.Ops)}
 	}
 	return *asked, nil
 }
-
-// maxTenant is what a token's tenant may have.
-const maxTenant = 200

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,13 +33,12 @@ func TestToken(t *testing.T) {
 
 // Ensure that token refuses what it cannot do, as a wrong use.
 func TestTokenRefuses(t *testing.T) {
-	dir := "--data-dir=" + dataDir(t)
 	for name, args := range map[string][]string{
-		"no tenant":        {dir},
-		"an unknown scope": {dir, "--tenant", "t", "--scope", "keys:everything"},
-		"no time":          {dir, "--tenant", "t", "--ttl", "0s"},
+		"no tenant":        {},
+		"an unknown scope": {"--tenant", "t", "--scope", "keys:everything"},
+		"no time":          {"--tenant", "t", "--ttl", "0s"},
 	} {
-		if o := runProgram(t, nil, append([]string{"token"}, args...)...); o.code != exitUsage || o.stdout != "" {
+		if o := runProgram(t, []string{secretVar}, append([]string{"token"}, args...)...); o.code != exitUsage || o.stdout != "" {
 			t.Errorf("%s: got %d %q %q", name, o.code, o.stdout, o.stderr)
 		}
 	}
@@ -60,6 +61,24 @@ func TestMigrate(t *testing.T) {
 				t.Errorf("print: got %s", printed)
 			}
 		})
+	}
+}
+
+// Ensure that migrate status, asked about a database that is not there, says so and makes none.
+func TestMigrateStatusMakesNoDatabase(t *testing.T) {
+	dir := dataDir(t)
+	file := filepath.Join(t.TempDir(), "other.db")
+	for path, args := range map[string][]string{filepath.Join(dir, "reprise.db"): {"--data-dir", dir}, file: {"--database-url", "sqlite:" + file}} {
+		o := runProgram(t, nil, append([]string{"migrate", "status"}, args...)...)
+		if o.code != exitOK || !strings.Contains(o.stdout, "there is no database yet: "+path) || !strings.Contains(o.stdout, "\n00001_keys.sql pending\n") {
+			t.Errorf("got %v, want that there is no %s yet, and what is pending", o, path)
+		}
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there after it: %v", path, err)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the data folder is there after it: %v", err)
 	}
 }
 

@@ -23,6 +23,21 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// Ensure that a shell that there is no script for, and none at all, is a wrong use that names those that there are.
+func TestCompletionOfAnotherShell(t *testing.T) {
+	for _, args := range [][]string{{"nonsense"}, {"nonsense", "bash"}, {}} {
+		o := runProgram(t, nil, append([]string{"completion"}, args...)...)
+		if o.code != exitUsage || o.stdout != "" {
+			t.Errorf("%v: got %d %q, want a wrong use", args, o.code, o.stdout)
+		}
+		for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+			if !strings.Contains(o.stderr, shell) {
+				t.Errorf("%v: got %q, which lacks %s", args, o.stderr, shell)
+			}
+		}
+	}
+}
+
 // Ensure that the scripts, which ask the program, are told of its commands.
 func TestCompletionKnowsTheCommands(t *testing.T) {
 	o := runProgram(t, nil, "__complete", "")

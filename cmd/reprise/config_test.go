@@ -104,6 +104,23 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+// Ensure that what a command does not know is answered with where to read what it does.
+func TestWrongUsePointsToTheHelp(t *testing.T) {
+	for help, all := range map[string][][]string{
+		"reprise --help":                 {{"serv"}, {"--no-such-flag"}},
+		"reprise serve --help":           {{"serve", "now"}, {"serve", "--no-such-flag"}, {"serve", "-x"}, {"serve", "--listen"}, {"serve", "--ephemeral=often"}},
+		"reprise migrate --help":         {{"migrate", "down"}},
+		"reprise migrate up --help":      {{"migrate", "up", "--to=1"}, {"migrate", "up", "1"}},
+		"reprise completion bash --help": {{"completion", "bash", "zsh"}, {"completion", "bash", "--no-such-flag"}},
+	} {
+		for _, args := range all {
+			if o := runProgram(t, nil, args...); o.code != exitUsage || o.stdout != "" || !strings.HasSuffix(o.stderr, "; see: "+help+"\n") {
+				t.Errorf("%v: got %d %q %q, want a wrong use that points to %s", args, o.code, o.stdout, o.stderr, help)
+			}
+		}
+	}
+}
+
 func writeFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")

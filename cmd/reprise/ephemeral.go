@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reprise-idempotency/reprise/service/auth"
 )
 
@@ -17,11 +19,19 @@ const (
 	ephemeralTTL    = 24 * time.Hour
 )
 
+// loadEphemeral reads the configuration of a service that has a store of its own, whatever the surroundings say of another,
+// and a free port unless they say which.
+func (p *program) loadEphemeral(cmd *cobra.Command) (config, error) {
+	if cmd.Flags().Changed("database-url") {
+		return config{}, usageError{errors.New("serve: --ephemeral keeps keys in a temporary folder of its own: leave --database-url out, or --ephemeral")}
+	}
+	defaults := defaultConfig()
+	defaults.listen = "127.0.0.1:0"
+	return p.loadOver(cmd, defaults, config.validate, "database_url", "data_dir")
+}
+
 // serveEphemeral serves a test suite, in whatever language, until it ends the process.
 func (p *program) serveEphemeral(ctx context.Context, c config) (err error) {
-	if c.databaseURL != "" {
-		return usageError{errors.New("serve: --ephemeral keeps keys in a temporary folder: leave database_url out")}
-	}
 	if c.auth.publicKeyFile != "" {
 		return usageError{errors.New("serve: --ephemeral makes a token itself: leave auth.public_key_file out")}
 	}
@@ -29,11 +39,8 @@ func (p *program) serveEphemeral(ctx context.Context, c config) (err error) {
 		return fmt.Errorf("making a temporary folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.dataDir)) }()
-	if c.listen == defaultConfig().listen {
-		c.listen = "127.0.0.1:0"
-	}
 	return p.serve(ctx, c, func(address string) error {
-		signing, err := p.tokenConfig(c)
+		signing, err := c.signingConfig()
 		if err != nil {
 			return err
 		}

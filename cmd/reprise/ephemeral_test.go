@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,11 +22,17 @@ import (
 type printed struct{ Address, Tenant, Token string }
 
 // serveEphemeral starts the service as a test suite in another language does: it reads the one line that it prints.
-func serveEphemeral(t *testing.T, args ...string) (p printed, stop func() outcome) {
+func serveEphemeral(t *testing.T) (p printed, stop func() outcome) {
+	t.Helper()
+	return serveEphemeralIn(t, nil)
+}
+
+// serveEphemeralIn is serveEphemeral among variables.
+func serveEphemeralIn(t *testing.T, env []string, args ...string) (p printed, stop func() outcome) {
 	t.Helper()
 	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
 	ctx, cancel := context.WithCancel(context.Background())
-	program := program{args: append([]string{"serve", "--ephemeral"}, args...), stdout: stdout, stderr: stderr}
+	program := program{args: append([]string{"serve", "--ephemeral"}, args...), env: env, stdout: stdout, stderr: stderr}
 	done := make(chan int, 1)
 	go func() { done <- program.run(ctx) }()
 	stop = sync.OnceValue(func() outcome {
@@ -107,31 +114,91 @@ func useAllScopes(t *testing.T, p printed) {
 	}
 }
 
-// Ensure that an address which was asked for is taken by serve --ephemeral too.
+// Ensure that an address which was asked for is taken by serve --ephemeral too, however that was said.
 func TestServeEphemeralOnAnAddress(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	address := freeAddress(t)
-	p, _ := serveEphemeral(t, "--listen", address)
-	if p.Address != "http://"+address {
-		t.Errorf("got %s, want http://%s", p.Address, address)
+	for name, configured := range listening(t) {
+		address := freeAddress(t)
+		env, args := configured(address)
+		p, stop := serveEphemeralIn(t, env, args...)
+		if p.Address != "http://"+address {
+			t.Errorf("%s: got %s, want http://%s", name, p.Address, address)
+		}
+		stop()
 	}
 }
 
-// Ensure that serve --ephemeral refuses a database and a key of somebody else, as a wrong use, and leaves nothing behind.
+// Ensure that serve --ephemeral takes no other port when the one that was asked for is the default one: it fails if that is
+// taken, as any other.
+func TestServeEphemeralOnTheDefaultAddress(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	address := defaultConfig().listen
+	if taken, err := net.Listen("tcp", address); err == nil { // else somebody else has it, which is as good
+		defer taken.Close()
+	}
+	for name, configured := range listening(t) {
+		env, args := configured(address)
+		o := runProgram(t, env, append([]string{"serve", "--ephemeral"}, args...)...)
+		if o.code != exitFailure || o.stdout != "" || !strings.Contains(o.stderr, "listening on "+address) {
+			t.Errorf("%s: got %d %q %q, want a failure that names %s", name, o.code, o.stdout, o.stderr, address)
+		}
+	}
+}
+
+// listening gives the ways to say where to listen.
+func listening(t *testing.T) map[string]func(address string) (env, args []string) {
+	return map[string]func(string) (env, args []string){
+		"a flag":     func(address string) (env, args []string) { return nil, []string{"--listen", address} },
+		"a variable": func(address string) (env, args []string) { return []string{"REPRISE_LISTEN=" + address}, nil },
+		"a file": func(address string) (env, args []string) {
+			return []string{"REPRISE_CONFIG=" + writeFile(t, "listen: "+address)}, nil
+		},
+	}
+}
+
+// Ensure that serve --ephemeral has a store and a secret of its own where a database is configured for others, be it one
+// that needs a key to be configured, one that cannot be, or one in a file, which it leaves alone.
+func TestServeEphemeralLeavesAConfiguredDatabaseAlone(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	others := t.TempDir()
+	file := filepath.Join(others, "x.db")
+	for name, env := range map[string][]string{
+		"a server":                {"REPRISE_DATABASE_URL=postgres://u:p@127.0.0.1:1/db"},
+		"a file":                  {"REPRISE_DATABASE_URL=sqlite:" + file},
+		"a folder":                {"REPRISE_DATA_DIR=" + filepath.Join(others, "data")},
+		"no database at all":      {"REPRISE_DATABASE_URL=", "REPRISE_DATA_DIR="},
+		"one of another kind":     {"REPRISE_DATABASE_URL=mysql://h/d"},
+		"in a configuration file": {"REPRISE_CONFIG=" + writeFile(t, "database_url: sqlite:"+file)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, stop := serveEphemeralIn(t, env)
+			useAllScopes(t, p)
+			if o := stop(); o.code != exitOK {
+				t.Errorf("stop: got %d %s", o.code, o.stderr)
+			}
+		})
+	}
+	if made, err := os.ReadDir(others); err != nil || len(made) > 0 {
+		t.Errorf("it made %v (%v), want nothing", made, err)
+	}
+}
+
+// Ensure that serve --ephemeral refuses a database that it is asked to use and a key of somebody else, as a wrong use, and
+// leaves nothing behind.
 func TestServeEphemeralRefuses(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	for name, c := range map[string]struct{ env, want string }{
-		"a file":       {"REPRISE_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "x.db"), "database_url"},
-		"a server":     {"REPRISE_DATABASE_URL=postgres://u:p@127.0.0.1:1/db", "database_url"},
-		"a public key": {"REPRISE_AUTH_PUBLIC_KEY_FILE=" + publicKeyFile(t), "auth.public_key_file"},
+	for name, c := range map[string]struct {
+		env, args []string
+		want      string
+	}{
+		"a file":       {nil, []string{"--database-url", "sqlite:" + filepath.Join(t.TempDir(), "x.db")}, "leave --database-url out"},
+		"a server":     {[]string{secretVar}, []string{"--database-url", "postgres://u:p@127.0.0.1:1/db"}, "leave --database-url out"},
+		"a public key": {[]string{"REPRISE_AUTH_PUBLIC_KEY_FILE=" + publicKeyFile(t)}, nil, "auth.public_key_file"},
 	} {
-		env := []string{c.env}
-		if name == "a server" {
-			env = append(env, secretVar)
-		}
-		if o := runProgram(t, env, "serve", "--ephemeral"); o.code != exitUsage || o.stdout != "" || !strings.Contains(o.stderr, c.want) {
-			t.Errorf("%s: got %d %q %q, want a wrong use that names %s", name, o.code, o.stdout, o.stderr, c.want)
+		o := runProgram(t, c.env, append([]string{"serve", "--ephemeral"}, c.args...)...)
+		if o.code != exitUsage || o.stdout != "" || !strings.Contains(o.stderr, c.want) {
+			t.Errorf("%s: got %d %q %q, want a wrong use that says %s", name, o.code, o.stdout, o.stderr, c.want)
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(temporary, "reprise-*")); err != nil || len(left) > 0 {

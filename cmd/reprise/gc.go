@@ -11,7 +11,7 @@ import (
 const (
 	// garbage is how much of it may gather between two collections, where live memory is larger than that. Go's own rule,
 	// as much garbage as live memory, would double what thousands of waiting callers hold.
-	garbage = 40 << 20
+	garbage = 32 << 20
 	// leastPercent keeps collections from following each other when live memory is very large.
 	leastPercent = 25
 )

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 const healthTimeout = 4 * time.Second
 
 func (p *program) healthcheckCommand() *cobra.Command {
-	var url string
+	var address string
 	cmd := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Ask a service whether it serves (/readyz): ends with 0 if it does, and else with 1",
@@ -26,14 +27,30 @@ func (p *program) healthcheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if url == "" {
-				url = "http://" + reachable(c.listen)
+			service, err := serviceURL(address, c)
+			if err != nil {
+				return err
 			}
-			return healthy(cmd.Context(), strings.TrimRight(url, "/")+"/readyz")
+			return healthy(cmd.Context(), service+"/readyz")
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "", "address of the service (default: where the configuration says that it listens)")
+	cmd.Flags().StringVar(&address, "url", "", "address of the service (default: where the configuration says that it listens)")
 	return cmd
+}
+
+// serviceURL is where the service is called, without a slash at the end: what --url says or, without it, where the
+// configuration says that it listens.
+func serviceURL(flag string, c config) (string, error) {
+	if flag == "" {
+		return "http://" + reachable(c.listen), nil
+	}
+	if !strings.HasPrefix(flag, "http://") && !strings.HasPrefix(flag, "https://") {
+		return "", usageError{fmt.Errorf("--url: %q must begin with http:// or https://, such as http://127.0.0.1:8080", flag)}
+	}
+	if u, err := url.Parse(flag); err != nil || u.Host == "" {
+		return "", usageError{fmt.Errorf("--url: %q is not an address such as http://127.0.0.1:8080", flag)}
+	}
+	return strings.TrimRight(flag, "/"), nil
 }
 
 func healthy(ctx context.Context, url string) error {
@@ -41,7 +58,7 @@ func healthy(ctx context.Context, url string) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return usageError{fmt.Errorf("--url: %w", err)}
+		return fmt.Errorf("healthcheck: %w", err)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {

@@ -68,9 +68,23 @@ func TestHealthcheckOfWhatIsNotReady(t *testing.T) {
 
 // Ensure that healthcheck refuses what makes no sense as a wrong use.
 func TestHealthcheckRefuses(t *testing.T) {
-	for _, args := range [][]string{{"now"}, {"--url", "127.0.0.1:80:80"}, {"--sweep-interval", "soon"}} {
+	for _, args := range [][]string{{"now"}, {"--url", "http://127.0.0.1:80:80"}, {"--url", "http://"}, {"--sweep-interval", "soon"}} {
 		if o := runProgram(t, nil, append([]string{"healthcheck"}, args...)...); o.code != exitUsage || o.stderr == "" {
 			t.Errorf("%v: got %d %q, want a wrong use", args, o.code, o.stderr)
+		}
+	}
+}
+
+// Ensure that an address without http:// or https:// is refused as a wrong use that says what is missing, by every command
+// that calls a service.
+func TestAddressesWithoutAScheme(t *testing.T) {
+	for _, command := range []string{"healthcheck", "try"} {
+		for _, address := range []string{"localhost:8080", "127.0.0.1:8080", "127.0.0.1", "ftp://localhost", "//localhost"} {
+			o := runProgram(t, []string{secretVar}, command, "--url", address)
+			want := `--url: "` + address + `" must begin with http:// or https://`
+			if o.code != exitUsage || o.stdout != "" || !strings.Contains(o.stderr, want) {
+				t.Errorf("%s %s: got %d %q %q, want a wrong use that says %q", command, address, o.code, o.stdout, o.stderr, want)
+			}
 		}
 	}
 }

@@ -50,11 +50,18 @@ func (p *program) load(cmd *cobra.Command) (config, error) { return p.loadWith(c
 
 // loadWith is load with the checks that a command needs.
 func (p *program) loadWith(cmd *cobra.Command, validate func(config) error) (config, error) {
-	c := defaultConfig()
+	return p.loadOver(cmd, defaultConfig(), validate)
+}
+
+// loadOver is loadWith over other defaults, which nothing overrules in the settings that are fixed.
+func (p *program) loadOver(cmd *cobra.Command, c config, validate func(config) error, fixed ...string) (config, error) {
 	var errs []error
 	layers, err := p.layers(cmd)
 	errs = append(errs, err)
 	for _, l := range layers {
+		for _, key := range fixed {
+			l.values.Delete(key)
+		}
 		errs = append(errs, l.apply(&c))
 	}
 	errs = append(errs, validate(c))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/pressly/goose/v3"
 	"github.com/spf13/cobra"
@@ -24,8 +25,8 @@ func (p *program) migrateCommand() *cobra.Command {
 		},
 	}
 	migrate.AddCommand(
-		p.migration("up", "Apply the migrations that are missing; safe to repeat, and for several at once", migrateUp),
-		p.migration("status", "List the migrations, applied or pending", migrateStatus),
+		p.migration("up", "Apply the migrations that are missing; safe to repeat, and for several at once", p.migrateUp),
+		p.migration("status", "List the migrations, applied or pending; it makes no database", p.migrateStatus),
 		&cobra.Command{Use: "print", Short: "Print the SQL of all migrations for the configured database", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				c, err := p.loadForMigration(cmd)
@@ -39,19 +40,14 @@ func (p *program) migrateCommand() *cobra.Command {
 }
 
 // migration makes a command that works on the configured database.
-func (p *program) migration(use, short string, do func(context.Context, *program, *goose.Provider) error) *cobra.Command {
+func (p *program) migration(use, short string, do func(context.Context, config) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.loadForMigration(cmd)
 			if err != nil {
 				return err
 			}
-			m, err := migrator(c)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, m.Close()) }()
-			return do(cmd.Context(), p, m)
+			return do(cmd.Context(), c)
 		}}
 }
 
@@ -70,7 +66,12 @@ func migrator(c config) (*goose.Provider, error) {
 	return sqlite.Migrator(c.sqliteFile())
 }
 
-func migrateUp(ctx context.Context, p *program, m *goose.Provider) error {
+func (p *program) migrateUp(ctx context.Context, c config) (err error) {
+	m, err := migrator(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
 	results, err := m.Up(ctx)
 	for _, r := range results {
 		fmt.Fprintf(p.stdout, "applied %s\n", r.Source.Path)
@@ -81,7 +82,17 @@ func migrateUp(ctx context.Context, p *program, m *goose.Provider) error {
 	return err
 }
 
-func migrateStatus(ctx context.Context, p *program, m *goose.Provider) error {
+func (p *program) migrateStatus(ctx context.Context, c config) (err error) {
+	if !c.usesPostgres() {
+		if _, err := os.Stat(c.sqliteFile()); errors.Is(err, fs.ErrNotExist) {
+			return p.statusWithoutDatabase(c)
+		}
+	}
+	m, err := migrator(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
 	all, err := m.Status(ctx)
 	for _, s := range all {
 		at := ""
@@ -89,6 +100,16 @@ func migrateStatus(ctx context.Context, p *program, m *goose.Provider) error {
 			at = " " + s.AppliedAt.UTC().Format("2006-01-02T15:04:05Z")
 		}
 		fmt.Fprintf(p.stdout, "%s %s%s\n", s.Source.Path, s.State, at)
+	}
+	return err
+}
+
+// statusWithoutDatabase is how things stand where nothing is: whoever only looks makes no database.
+func (p *program) statusWithoutDatabase(c config) error {
+	fmt.Fprintf(p.stdout, "there is no database yet: %s; serve and migrate up make it\n", c.sqliteFile())
+	names, err := fs.Glob(migrations.Files("sqlite"), "*.sql")
+	for _, name := range names {
+		fmt.Fprintf(p.stdout, "%s %s\n", name, goose.StatePending)
 	}
 	return err
 }

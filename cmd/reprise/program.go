@@ -36,8 +36,6 @@ func (e usageError) Unwrap() error { return e.error }
 func (p *program) run(ctx context.Context) int {
 	root := p.rootCommand()
 	root.SetArgs(p.args)
-	root.SetOut(p.stdout)
-	root.SetErr(p.stderr)
 	err := root.ExecuteContext(ctx)
 	var usage usageError
 	switch {
@@ -63,24 +61,32 @@ func (p *program) rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError{fmt.Errorf("there is no command %q; see: reprise --help", args[0])}
+				return wrongUse(cmd, fmt.Errorf("there is no command %q", args[0]))
 			}
 			return cmd.Help()
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.SetFlagErrorFunc(wrongUse)
 	root.PersistentFlags().String("config", "", "YAML file with settings (REPRISE_CONFIG)")
 	addFlags(root.PersistentFlags())
 	root.AddCommand(p.serveCommand(), p.tryCommand(), p.migrateCommand(), p.sweepCommand(), p.tokenCommand(), p.healthcheckCommand(),
 		p.configCommand(), p.versionCommand())
+	addCompletion(root)
 	return root
 }
 
+// wrongUse marks what a command cannot be told, and says where to read what it can.
+func wrongUse(cmd *cobra.Command, err error) error {
+	return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
+}
+
 // noArgs refuses arguments as a wrong use.
-func noArgs(_ *cobra.Command, args []string) error {
+func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", args[0])}
+		return wrongUse(cmd, fmt.Errorf("unexpected argument %q", args[0]))
 	}
 	return nil
 }

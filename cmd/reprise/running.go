@@ -42,7 +42,7 @@ type running struct {
 
 // build puts the parts of the service together.
 func (p *program) build(ctx context.Context, c config, log *slog.Logger) (*running, error) {
-	tokens, err := p.tokenConfig(c)
+	tokens, err := c.tokenConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (p *program) build(ctx context.Context, c config, log *slog.Logger) (*runni
 		})
 	}
 	svc := service.New(m.Store(store), c.limits, m)
-	metrics.Waiting(registry, svc.Waiting)
+	metrics.Waiters(registry, svc.Waiters)
 	s := &running{store: store, log: log, drainDelay: c.drainDelay, sweepInterval: c.sweepInterval,
 		sweeper: &sweeper.Sweeper{Store: store, Log: log, Observer: m},
 		metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError)})}
@@ -87,7 +87,11 @@ func (s *running) serveMetrics(l net.Listener) {
 	mux.Handle("GET /metrics", s.metrics)
 	server := s.api.Server()
 	server.Handler = mux
-	go func() { _ = server.Serve(l) }()
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+			s.log.Error("the metrics are not served any more", "err", err)
+		}
+	}()
 }
 
 // run serves until ctx ends, and then goes down in order: unready, no new connections, requests finish, sweeper stops.
@@ -105,10 +109,10 @@ func (s *running) run(ctx context.Context, listener net.Listener) error {
 	go func() { failed <- server.Serve(listener) }()
 	select {
 	case err := <-failed:
+		s.api.Drain()
 		return err
 	case <-ctx.Done():
 	}
-	stopWorking()
 	s.api.Drain()
 	s.log.Info("going down", "drain_delay", s.drainDelay)
 	time.Sleep(s.drainDelay) // so that a load balancer sees it before connections are refused
@@ -124,4 +128,7 @@ func (s *running) run(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-func (s *running) close() error { return s.store.Close() }
+func (s *running) close() error {
+	s.api.Service.Close()
+	return s.store.Close()
+}

@@ -18,18 +18,23 @@ func (p *program) serveCommand() *cobra.Command {
 			"127.0.0.1:8080, makes a development secret there and prints what to type next.",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ephemeral {
+				c, err := p.loadEphemeral(cmd)
+				if err != nil {
+					return err
+				}
+				return p.serveEphemeral(cmd.Context(), c)
+			}
 			c, err := p.load(cmd)
 			if err != nil {
 				return err
-			}
-			if ephemeral {
-				return p.serveEphemeral(cmd.Context(), c)
 			}
 			return p.serve(cmd.Context(), c, p.greeting(c))
 		},
 	}
 	cmd.Flags().BoolVar(&ephemeral, "ephemeral", false,
-		"for test suites: keep keys in a temporary folder, which is removed at the end; serve on a free port, and print address and token as one line of JSON")
+		"for test suites: keep keys in a temporary folder, whatever database is configured, and remove it at the end; serve on a free port unless "+
+			"listen is configured; print address and token as one line of JSON")
 	return cmd
 }
 

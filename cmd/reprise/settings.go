@@ -78,8 +78,8 @@ var settings = []setting{
 	size("limits.header_bytes", "bytes of header lines kept of a response",
 		func(c *config) *int { return &c.limits.HeaderBytes }),
 	size("limits.response_body", "bytes of a body kept of a response", func(c *config) *int { return &c.limits.Body }),
-	size("limits.request_body", "bytes of a request's body", func(c *config) *int { return &c.maxBody }),
-	size("limits.batch_body", "bytes of the body of a batch", func(c *config) *int { return &c.maxBatch }),
+	number("limits.request_body", "bytes of a request's body", 1, maxSize, func(c *config) *int { return &c.maxBody }),
+	number("limits.batch_body", "bytes of the body of a batch, and of the stored bodies in its answer", 1, maxSize, func(c *config) *int { return &c.maxBatch }),
 }
 
 func text(key, usage string, at func(*config) *string) setting {

@@ -17,7 +17,9 @@ func (p *program) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token --tenant TENANT",
 		Short: "Make a token with the configured (or the development) secret, and print it alone",
-		Args:  noArgs,
+		Long: "Make a token with the configured secret or, without one, with the development secret that reprise serve has made in\n" +
+			"the data folder, and print it alone.",
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load(cmd)
 			if err != nil {
@@ -45,7 +47,7 @@ func (p *program) sign(c config, subject, tenant, scope string, ttl time.Duratio
 	if c.auth.publicKeyFile != "" {
 		return "", usageError{errors.New("token: the service verifies with a public key; have the owner of the private key make the token")}
 	}
-	signing, err := p.tokenConfig(c)
+	signing, err := c.signingConfig()
 	if err != nil {
 		return "", err
 	}

@@ -86,11 +86,24 @@ func (t *tour) post(path string, body object) *answer {
 		return &answer{tour: t}
 	}
 	text, _ := json.Marshal(body) // of texts and objects
-	t.say("  → POST %s %s", path, text)
+	t.say("  → POST %s %s", path, shown(body))
 	a := t.send(http.MethodPost, path, text)
 	a.show()
 	return a
 }
+
+// shown is the text of a body without the token, which whoever reads along could use.
+func shown(body object) string {
+	o := maps.Clone(body)
+	if token, ok := o["lease_token"].(string); ok {
+		o["lease_token"] = short(token)
+	}
+	text, _ := json.Marshal(o) // of texts and objects
+	return string(text)
+}
+
+// short is how a token is shown: enough to know it again.
+func short(token string) string { return token[:min(8, len(token))] + "…" }
 
 func (t *tour) get(path string) *answer {
 	t.say("  → GET %s", path)
@@ -102,7 +115,7 @@ func (t *tour) get(path string) *answer {
 // meanwhile sends a call that goes on while others are made; the function gives its answer.
 func (t *tour) meanwhile(name string, body object) func() *answer {
 	text, _ := json.Marshal(body)
-	t.say("  → POST /v1/keys/%s %s … (it waits)", name, text)
+	t.say("  → POST /v1/keys/%s %s … (it waits)", name, shown(body))
 	got := make(chan *answer, 1)
 	go func() { got <- t.send(http.MethodPost, "/v1/keys/"+name, text) }()
 	return func() *answer {
@@ -187,7 +200,7 @@ func (a *answer) show() {
 		}
 	}
 	if p.Lease != nil {
-		add("lease.token", p.Lease.Token[:min(8, len(p.Lease.Token))]+"…")
+		add("lease.token", short(p.Lease.Token))
 		add("lease.takeover", p.Lease.Takeover)
 	}
 	a.tour.say("  ← %d %s", a.status, strings.Join(words, " "))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +11,7 @@ import (
 )
 
 func (p *program) tryCommand() *cobra.Command {
-	var url, token string
+	var address, token string
 	cmd := &cobra.Command{
 		Use:   "try",
 		Short: "Take a guided tour of a running service: each call is shown, checked and explained",
@@ -25,19 +24,20 @@ func (p *program) tryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if url == "" {
-				url = "http://" + reachable(c.listen)
+			url, err := serviceURL(address, c)
+			if err != nil {
+				return err
 			}
 			if token == "" {
 				if token, err = p.tourToken(c); err != nil {
 					return err
 				}
 			}
-			t := newTour(p.stdout, strings.TrimSuffix(url, "/"), token)
+			t := newTour(p.stdout, url, token)
 			return t.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&url, "url", "", "address of the service (default: where the configuration says that it listens)")
+	cmd.Flags().StringVar(&address, "url", "", "address of the service (default: where the configuration says that it listens)")
 	cmd.Flags().StringVar(&token, "token", "", "bearer token with keys:read, keys:write, keys:body and keys:admin (default: one made with the configured secret)")
 	return cmd
 }
@@ -47,7 +47,7 @@ func (p *program) tourToken(c config) (string, error) {
 	if c.auth.publicKeyFile != "" {
 		return "", usageError{errors.New("try: the service verifies with a public key: give a --token")}
 	}
-	signing, err := p.tokenConfig(c)
+	signing, err := c.signingConfig()
 	if err != nil {
 		return "", err
 	}

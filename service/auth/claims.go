@@ -62,7 +62,7 @@ func (c claims) tenant(name string) (string, error) {
 	if !ok {
 		return "", errNoString
 	}
-	return tenant, checkTenant(tenant)
+	return tenant, CheckTenant(tenant)
 }
 
 // scopes reads scope, a string with a space between names (RFC 8693 section 4.2,

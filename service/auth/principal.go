@@ -22,7 +22,7 @@ type Principal struct {
 // token's: 1 to 200 bytes of UTF-8 with something visible in it and no control
 // character. Unknown scopes are an error. It has no subject and never expires.
 func NewPrincipal(tenant string, scopes ...Scope) (Principal, error) {
-	if err := checkTenant(tenant); err != nil {
+	if err := CheckTenant(tenant); err != nil {
 		return Principal{}, fmt.Errorf("auth: the tenant is not usable: it %w", err)
 	}
 	set, err := exactly(scopes)

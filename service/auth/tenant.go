@@ -25,10 +25,11 @@ var (
 	errNotUTF8  = errors.New("is not valid UTF-8")
 )
 
-// checkTenant says why a tenant cannot be used. Control characters are refused
+// CheckTenant says why a tenant cannot be used, in words that go on from its
+// name: it needs 1 to 200 bytes of UTF-8 with something visible. Control characters are refused
 // rather than removed: removing them would let two tenants meet, and NUL is
 // stored by one database and refused by another.
-func checkTenant(tenant string) error {
+func CheckTenant(tenant string) error {
 	if !strings.ContainsFunc(tenant, visible) {
 		return errBlank
 	}

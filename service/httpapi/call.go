@@ -35,16 +35,17 @@ type reader func(ctx context.Context, by caller, q query) (answer any, err error
 // decoder reads a body into a request.
 type decoder[Request any] func(body []byte, into *Request) error
 
-// bound is how large a body may be, and what to do with one that is larger.
+// bound is what a request may be, and what to do with a body that is larger.
 type bound struct {
-	bytes int64
-	way   string
+	bytes      int64
+	way        string
+	parameters []string // of the query; nil: any, which are ignored
 }
 
 // call makes a route of a handler.
 func call[Request any](most bound, read decoder[Request], h handler[Request]) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if _, err := queryOf(c); err != nil {
+		if _, err := queryOf(c, most.parameters); err != nil {
 			return err
 		}
 		body, err := readBody(c, most)
@@ -68,14 +69,9 @@ func call[Request any](most bound, read decoder[Request], h handler[Request]) ec
 // ask makes a route of a reader with the parameters that it knows.
 func ask(known []string, h reader) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		q, err := queryOf(c)
+		q, err := queryOf(c, known)
 		if err != nil {
 			return err
-		}
-		for _, name := range slices.Sorted(maps.Keys(q)) {
-			if !slices.Contains(known, name) {
-				return service.Invalid(clean(name), "is not a parameter of this call; it takes %s", strings.Join(known, ", "))
-			}
 		}
 		answer, err := h(c.Request().Context(), callerOf(c), query(q))
 		if err != nil {
@@ -85,9 +81,10 @@ func ask(known []string, h reader) echo.HandlerFunc {
 	}
 }
 
-// queryOf reads the query. It is refused when a part of it cannot be read, because without that filter a list would have more
-// in it, and when a parameter is given twice, because which one was meant must not be guessed.
-func queryOf(c echo.Context) (url.Values, error) {
+// queryOf reads the query, with the parameters that the call knows; nil lets any pass. It is refused when a part of it cannot be
+// read, because without that filter a list would have more in it, and when a parameter is given twice, because which one was
+// meant must not be guessed.
+func queryOf(c echo.Context, known []string) (url.Values, error) {
 	query, err := url.ParseQuery(c.Request().URL.RawQuery)
 	if err != nil {
 		return nil, service.Invalid("query", "must be name=value, percent-encoded, with & between several")
@@ -97,7 +94,19 @@ func queryOf(c echo.Context) (url.Values, error) {
 			return nil, service.Invalid(clean(name), "is given twice in the query")
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if known != nil && !slices.Contains(known, name) {
+			return nil, service.Invalid(clean(name), "is not a parameter of this call; it takes %s", listOf(known))
+		}
+	}
 	return query, nil
+}
+
+func listOf(parameters []string) string {
+	if len(parameters) == 0 {
+		return "none in the query"
+	}
+	return strings.Join(parameters, ", ")
 }
 
 // respond writes an answer. None is to be cached: it holds leases and other people's responses.
@@ -111,8 +120,8 @@ func respond(c echo.Context, status int, contentType string, answer any) error {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	c.Response().WriteHeader(status)
-	_, err = c.Response().Write(body)
-	return err
+	_, _ = c.Response().Write(body) // it fails when the caller has gone: nobody is there to be told, and the call was done
+	return nil
 }
 
 // readBody reads a body within the limit, whatever the request says of its length.

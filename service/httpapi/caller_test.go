@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,9 +40,10 @@ func bearer(t *testing.T, tenant string, scopes ...auth.Scope) string {
 type caller struct {
 	t         *testing.T
 	url       string
-	token     string // none is sent when empty
-	inBatches bool   // each call on keys is sent as a batch of one
-	unchecked bool   // answers are not held to the description, to save time
+	token     string       // none is sent when empty
+	inBatches bool         // each call on keys is sent as a batch of one
+	client    *http.Client // nil: that of all tests
+	unchecked bool         // answers are not held to the description, to save time
 }
 
 // as gives a caller of a tenant; without scopes, one with every scope.
@@ -121,20 +123,21 @@ func (c caller) exchangeIn(ctx context.Context, method, path string, from io.Rea
 	for name, lines := range headers {
 		r.Header[name] = lines
 	}
-	response, err := client.Do(r)
+	response, err := cmp.Or(c.client, client).Do(r)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
 	raw, err := io.ReadAll(response.Body)
 	m := message{method: method, path: path, sent: r.Header, body: []byte(body), status: response.StatusCode, got: response.Header, answer: raw}
-	return &answer{t: c.t, message: m, status: m.status, header: m.got, raw: raw, json: decoded(raw)}, err
+	return &answer{t: c.t, message: m, proto: response.Proto, status: m.status, header: m.got, raw: raw, json: decoded(raw)}, err
 }
 
 // answer is what came back.
 type answer struct {
 	t       *testing.T
 	message message
+	proto   string // such as HTTP/1.1
 	status  int
 	header  http.Header
 	raw     []byte

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func badEnvelopes(lease string) (all []hostile) {
 			what: "invalid_request", detail: "tenant: "})
 		all = append(all, hostile{id: call + "/query/malformed", path: pathOf(call) + "?a=%zz", body: whole(call, lease), status: 400,
 			what: "invalid_request", detail: "query: "})
+		if !slices.Contains([]string{"complete", "release", "heartbeat"}, call) { // which ignore what they do not know
+			all = append(all, hostile{id: call + "/query/unknown", path: pathOf(call) + "?wait=10s", body: whole(call, lease), status: 400,
+				what: "invalid_request", detail: "wait: is not a parameter of this call; it takes none in the query"})
+		}
 	}
 	for _, call := range bodyCalls {
 		tooLarge := whole(call, lease) + strings.Repeat(" ", 4<<20)

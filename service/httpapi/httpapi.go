@@ -82,14 +82,17 @@ func (a *API) routes() {
 		a.echo.GET("/metrics", echo.WrapHandler(a.Metrics))
 	}
 
-	one := bound{a.MaxBody, "to complete a key, repeat the call without response.body and with response_dropped: true"}
-	many := bound{a.MaxBatch, "send fewer calls at once"}
+	none := []string{}
+	one := bound{a.MaxBody, "to complete a key, repeat the call without response.body and with response_dropped: true", none}
+	many := bound{a.MaxBatch, "send fewer calls at once", none}
+	lenient := one // the work may have been done, and a newer client must be able to say so
+	lenient.parameters = nil
 	// Each is authenticated by itself: a group that does it for all makes echo answer a wrong method with a 404, as if the
 	// path did not exist.
 	a.echo.POST(pathReserve, call(one, strict, a.reserve), a.authenticate)
-	a.echo.POST(pathComplete, call(one, tolerantComplete, a.complete), a.authenticate)
-	a.echo.POST(pathRelease, call(one, tolerant, a.release), a.authenticate)
-	a.echo.POST(pathHeartbeat, call(one, tolerant, a.heartbeat), a.authenticate)
+	a.echo.POST(pathComplete, call(lenient, tolerantComplete, a.complete), a.authenticate)
+	a.echo.POST(pathRelease, call(lenient, tolerant, a.release), a.authenticate)
+	a.echo.POST(pathHeartbeat, call(lenient, tolerant, a.heartbeat), a.authenticate)
 	a.echo.POST(pathLookup, call(one, strict, a.lookup), a.authenticate)
 	a.echo.POST(pathBatch, call(many, a.readBatch, a.batch), a.authenticate)
 	a.echo.GET(pathList, ask(listParameters, a.list), a.authenticate)
@@ -148,10 +151,15 @@ const (
 	maxHeaderBytes    = 32 << 10         // a token of 16 KiB, and the rest
 )
 
-// Server gives an HTTP server for the API, with every limit set.
+// Server gives an HTTP server for the API, with every limit set. It speaks HTTP/1.1, and HTTP/2 to whoever begins with that
+// (RFC 9113 section 3.3): thousands of calls that wait then share a few connections.
 func (a *API) Server() *http.Server {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           a,
+		Protocols:         &protocols,
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

@@ -27,9 +27,9 @@ type waiting struct {
 // waits reserves a key as its caller would, and comes back when the call is waiting.
 func (s *server) waits(k *key, f ...fields) *waiting {
 	k.t.Helper()
-	before := s.api.Service.Waiting()
+	before := s.api.Service.Waiters()
 	w := k.startsWaiting(f...)
-	s.until(k.t, "one more waits", func() bool { return s.api.Service.Waiting() > before })
+	s.until(k.t, "one more waits", func() bool { return s.api.Service.Waiters() > before })
 	return w
 }
 
@@ -50,12 +50,12 @@ func (k *key) startsWaiting(f ...fields) *waiting {
 // crowd is n callers who wait for one key.
 func (s *server) crowd(k *key, n int) []*waiting {
 	k.t.Helper()
-	before := s.api.Service.Waiting()
+	before := s.api.Service.Waiters()
 	all := make([]*waiting, n)
 	for i := range all {
 		all[i] = k.startsWaiting(attempt(100 + i))
 	}
-	s.until(k.t, "all of them wait", func() bool { return s.api.Service.Waiting() == before+n })
+	s.until(k.t, "all of them wait", func() bool { return s.api.Service.Waiters() == before+n })
 	return all
 }
 
@@ -151,7 +151,7 @@ func TestTwentyWaitOneAcquires(t *testing.T) {
 		giveBack(k)
 		winner, rest := s.oneAcquires(t, all)
 		k.lease = winner.wantAt("lease.takeover", "false").text("lease.token")
-		if n := s.api.Service.Waiting(); n != 19 {
+		if n := s.api.Service.Waiters(); n != 19 {
 			t.Fatalf("%d wait on, want 19", n)
 		}
 		k.complete(fields{"response": response()}).want(200, "completed")
@@ -213,7 +213,7 @@ func TestHangingUpEndsTheWait(t *testing.T) {
 		live(k)
 		w := s.waits(k, attempt(2))
 		w.hangUp()
-		s.until(t, "the place is free", func() bool { return s.api.Service.Waiting() == 0 })
+		s.until(t, "the place is free", func() bool { return s.api.Service.Waiters() == 0 })
 		if a := <-w.answer; a != nil {
 			t.Fatalf("the caller who hung up was answered: %d %s", a.status, a.raw)
 		}
@@ -264,12 +264,12 @@ func TestCapOfWaiters(t *testing.T) {
 		ours.reserve(attempt(4), patient).want(409, "in_progress").wantAt("retry_after_ms", "2000")
 		other := s.waits(theirs, attempt(2))
 		theirs.reserve(attempt(3), patient).want(409, "in_progress")
-		if n := s.api.Service.Waiting(); n != 3 {
+		if n := s.api.Service.Waiters(); n != 3 {
 			t.Fatalf("%d wait, want 3", n)
 		}
 		theirs.complete().want(200, "completed")
 		other.want(200, "replay")
-		s.until(t, "the place is free", func() bool { return s.api.Service.Waiting() == 2 })
+		s.until(t, "the place is free", func() bool { return s.api.Service.Waiters() == 2 })
 		ours.complete().want(200, "completed")
 		for _, w := range first {
 			w.want(200, "replay")

@@ -63,7 +63,7 @@ func run(t *testing.T) *running {
 		return metrics.Connections{Acquired: acquired, Idle: idle, Max: most}
 	})
 	s.service = service.New(s.metrics.Store(s.store), limits, s.metrics)
-	metrics.Waiting(s.registry, s.service.Waiting)
+	metrics.Waiters(s.registry, s.service.Waiters)
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
 	s.sweeper = &sweeper.Sweeper{Store: s.store, Log: log, Observer: s.metrics}
 	server := httptest.NewServer(httpapi.New(httpapi.Config{Service: s.service, Verifier: verifier, Observer: s.metrics, Log: log,

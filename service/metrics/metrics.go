@@ -8,7 +8,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/reprise-idempotency/reprise/service/httpapi"
 	"github.com/reprise-idempotency/reprise/service/sweeper"
 	"github.com/reprise-idempotency/reprise/service/waiting"
 	"github.com/reprise-idempotency/reprise/storage"
@@ -40,7 +39,6 @@ type Metrics struct {
 	oldest      prometheus.Gauge
 }
 
-var _ httpapi.Observer = (*Metrics)(nil)
 var _ waiting.Observer = (*Metrics)(nil)
 var _ sweeper.Observer = (*Metrics)(nil)
 

@@ -34,8 +34,8 @@ func (s measured) Apply(ctx context.Context, calls []storage.Call) []storage.Ans
 	return answers
 }
 
-// Waiting makes the number of those who wait a metric.
-func Waiting(r prometheus.Registerer, now func() int) {
+// Waiters makes the number of those who wait a metric.
+func Waiters(r prometheus.Registerer, now func() int) {
 	r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "waiting", Help: "Reserves that wait now."},
 		func() float64 { return float64(now()) }))
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
-// Bounds on a group of waiters that are answered together: one reads all bodies of its names at once.
+// Bounds on a group of waiters that are answered together: it reads all bodies of its names at once. All waiters of one name
+// are always in one group.
 const (
-	groupNames  = 64
-	groupsAside = 4 // groups at the same time, so that waiters leave connections to other calls
+	groupNames   = 64
+	groupWaiters = 512 // no more names are added from here on
+	groupsAside  = 4   // groups at the same time, so that waiters leave connections to other calls
 )
 
 // wake makes the waiters of names be answered by the store.
@@ -33,8 +35,8 @@ func (r *Room) enqueue(q *queue) {
 	case !q.ready && !r.closed:
 		q.ready = true
 		r.ready = append(r.ready, q)
-		if r.answerer < groupsAside {
-			r.answerer++
+		if r.answering < groupsAside {
+			r.answering++
 			r.work.Go(r.answerReady)
 		}
 	}
@@ -55,16 +57,14 @@ func (r *Room) answerReady() {
 func (r *Room) takeReady() (queues []*queue, waiters []*waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.ready), groupNames)
-	if n == 0 {
-		r.answerer--
-		return nil, nil
-	}
-	queues, r.ready = append(queues, r.ready[:n]...), r.ready[n:]
 	if len(r.ready) == 0 {
 		r.ready = nil
+		r.answering--
+		return nil, nil
 	}
-	for _, q := range queues {
+	for len(r.ready) > 0 && len(queues) < groupNames && len(waiters) < groupWaiters {
+		q := r.ready[0]
+		queues, r.ready = append(queues, q), r.ready[1:]
 		q.ready, q.busy = false, true
 		waiting := q.waiters
 		q.waiters = nil
@@ -111,13 +111,13 @@ func (r *Room) answer(queues []*queue, waiters []*waiter) {
 }
 
 // apply puts calls to the store, which bounds the time itself. No request stands behind this goroutine: a panic must not
-// end the process.
+// end the process. It may have come after the calls were done.
 func (r *Room) apply(calls []storage.Call) (answers []storage.Answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			answers = make([]storage.Answer, len(calls))
 			for i := range answers {
-				answers[i].Err = panicked(p)
+				answers[i].Err = fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, panicked(p))
 			}
 		}
 	}()

@@ -37,8 +37,8 @@ func TestCaps(t *testing.T) {
 	enters(of("globex", "a"), true)
 	enters(of("globex", "a"), false) // within its own cap, and beyond that of all
 	enters(of("initech", "a"), false)
-	if n := p.told.count(waiting.Refused); n != 3 || p.room.Waiting() != 5 {
-		t.Errorf("%d were refused, and %d wait; want 3 and 5", n, p.room.Waiting())
+	if n := p.told.count(waiting.Refused); n != 3 || p.room.Waiters() != 5 {
+		t.Errorf("%d were refused, and %d wait; want 3 and 5", n, p.room.Waiters())
 	}
 	for _, after := range p.told.after {
 		if after != 0 {

@@ -19,8 +19,8 @@ func TestTimeIsOver(t *testing.T) {
 		if after := there.want(storage.OutcomeFound, storage.Lookup{Name: n}); after.Record.Revision != before.Record.Revision {
 			t.Errorf("the record was changed: %+v", after.Record)
 		}
-		if here.told.count(waiting.TimedOut) != 1 || here.room.Waiting() != 0 {
-			t.Errorf("told are %v, and %d wait", here.told.ends, here.room.Waiting())
+		if here.told.count(waiting.TimedOut) != 1 || here.room.Waiters() != 0 {
+			t.Errorf("told are %v, and %d wait", here.told.ends, here.room.Waiters())
 		}
 	})
 }
@@ -59,8 +59,8 @@ func TestGoneCallerIsNotGranted(t *testing.T) {
 	next.want(storage.OutcomeAcquired)
 	cancel()
 	gone.wantNone()
-	if p.told.count(waiting.Gone) != 1 || p.room.Waiting() != 0 {
-		t.Errorf("told are %v, and %d wait", p.told.ends, p.room.Waiting())
+	if p.told.count(waiting.Gone) != 1 || p.room.Waiters() != 0 {
+		t.Errorf("told are %v, and %d wait", p.told.ends, p.room.Waiters())
 	}
 }
 
@@ -80,8 +80,8 @@ func TestClose(t *testing.T) {
 		p.start(context.Background(), reserve(name(key(0))), long).wantNone()
 		p.room.Close() // once more does no harm
 	}
-	if p.told.count(waiting.ShutDown) != 20 || p.told.count(waiting.Refused) != 2 || p.room.Waiting() != 0 {
-		t.Errorf("told are %v, and %d wait", p.told.ends, p.room.Waiting())
+	if p.told.count(waiting.ShutDown) != 20 || p.told.count(waiting.Refused) != 2 || p.room.Waiters() != 0 {
+		t.Errorf("told are %v, and %d wait", p.told.ends, p.room.Waiters())
 	}
 }
 
@@ -137,7 +137,7 @@ func eachLeaving(t *testing.T, meanwhile func(p *process, n storage.Name), then 
 			w, leaves := caught(p, slow.asked, waits)
 			meanwhile(p, w.call.Name)
 			leaves()
-			p.until("the place is given up", func() bool { return p.room.Waiting() == 0 })
+			p.until("the place is given up", func() bool { return p.room.Waiters() == 0 })
 			if w.isOver() {
 				t.Fatal("the waiter has gone without the answer that is on its way")
 			}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/reprise-idempotency/reprise/service/waiting"
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
@@ -42,8 +43,8 @@ func TestOutageLeavesWaitersWaiting(t *testing.T) {
 			}
 			_, before := p.told.polled()
 			p.until("looks have failed", func() bool { _, failed := p.told.polled(); return failed >= before+5 })
-			if p.room.Waiting() != 3 || len(over(all)) > 0 {
-				t.Fatalf("%d wait, and %d have left; want 3 and none", p.room.Waiting(), len(over(all)))
+			if p.room.Waiters() != 3 || len(over(all)) > 0 {
+				t.Fatalf("%d wait, and %d have left; want 3 and none", p.room.Waiters(), len(over(all)))
 			}
 			down.Store(false)
 			for _, w := range all {
@@ -62,7 +63,9 @@ func TestFailedAnswerIsTold(t *testing.T) {
 	}{
 		"unavailable":     {allFail(storage.ErrUnavailable), func(err error) bool { return errors.Is(err, storage.ErrUnavailable) }},
 		"outcome unknown": {allFail(storage.ErrOutcomeUnknown), func(err error) bool { return errors.Is(err, storage.ErrOutcomeUnknown) }},
-		"panic":           {func([]storage.Call) []storage.Answer { panic("a fault") }, func(err error) bool { return strings.Contains(err.Error(), "panic: a fault") }},
+		"panic": {func([]storage.Call) []storage.Answer { panic("a fault") }, func(err error) bool {
+			return errors.Is(err, storage.ErrOutcomeUnknown) && strings.Contains(err.Error(), "panic: a fault")
+		}},
 	}
 	for id, f := range faults {
 		t.Run(id, func(t *testing.T) {
@@ -84,6 +87,9 @@ func TestFailedAnswerIsTold(t *testing.T) {
 				if w.over(); !w.ok || w.answer.Err == nil || w.answer.Outcome != 0 || !f.told(w.answer.Err) {
 					t.Errorf("the waiter got %t %v %v, want what failed", w.ok, w.answer.Outcome, w.answer.Err)
 				}
+			}
+			if n := p.told.count(waiting.Failed); n != 3 {
+				t.Errorf("%d are told to have failed, want 3", n)
 			}
 			fails.Store(false)
 			holder = p.hold(n)

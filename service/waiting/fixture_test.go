@@ -237,9 +237,9 @@ type waiter struct {
 // waits lets a call wait, and comes back when it is in the room.
 func (p *process) waits(ctx context.Context, call storage.Reserve, atMost time.Duration) *waiter {
 	p.t.Helper()
-	before := p.room.Waiting()
+	before := p.room.Waiters()
 	w := p.start(ctx, call, atMost)
-	p.until("one more waits", func() bool { return p.room.Waiting() > before })
+	p.until("one more waits", func() bool { return p.room.Waiters() > before })
 	return w
 }
 
@@ -255,12 +255,12 @@ func (p *process) start(ctx context.Context, call storage.Reserve, atMost time.D
 // crowd lets n calls of their own wait for a name.
 func (p *process) crowd(n int, on storage.Name) []*waiter {
 	p.t.Helper()
-	before := p.room.Waiting()
+	before := p.room.Waiters()
 	all := make([]*waiter, n)
 	for i := range all {
 		all[i] = p.start(context.Background(), reserve(on), long)
 	}
-	p.until("all of them wait", func() bool { return p.room.Waiting() == before+n })
+	p.until("all of them wait", func() bool { return p.room.Waiters() == before+n })
 	return all
 }
 

@@ -7,6 +7,7 @@ type End string
 
 const (
 	Answered End = "answered"  // the name was settled or given up
+	Failed   End = "failed"    // the store could not answer
 	TimedOut End = "timed_out" // somebody held it all the time
 	Gone     End = "gone"      // the caller hung up
 	Refused  End = "refused"   // the room was full, or closed
@@ -14,7 +15,7 @@ const (
 )
 
 // Ends are all of them.
-var Ends = []End{Answered, TimedOut, Gone, Refused, ShutDown}
+var Ends = []End{Answered, Failed, TimedOut, Gone, Refused, ShutDown}
 
 // Observer is told what happens in a room, for metrics.
 type Observer interface {

@@ -11,8 +11,9 @@ import (
 const (
 	// pollPause is between two looks: short enough that nobody notices, and at most 20 a second.
 	pollPause = 60 * time.Millisecond
-	// pollShare bounds what polling costs the store: a look that took long is followed by a pause this many times as long, so that no more than half of a connection is busy with it.
-	pollShare = 1
+	// pollShare bounds what polling costs the store: a look that took long is followed by a pause this many times as long, so
+	// that no more than a third of a connection is busy with it.
+	pollShare = 2
 )
 
 // poll looks for names that nobody holds any more, while somebody waits.
@@ -28,9 +29,15 @@ func (r *Room) poll() {
 		if !ok {
 			return
 		}
+		if len(names) == 0 { // all of them are being answered just now
+			continue
+		}
 		began := time.Now()
 		err := r.look(r.stop, names)
 		took := time.Since(began)
+		if r.stop.Err() != nil { // the look was broken off
+			return
+		}
 		r.observer.Polled(len(names), took, err)
 		pause = max(pollPause, pollShare*took)
 	}
@@ -60,9 +67,6 @@ func (r *Room) look(ctx context.Context, names []storage.Name) (err error) {
 			err = panicked(p)
 		}
 	}()
-	if len(names) == 0 {
-		return nil
-	}
 	held, err := r.store.Held(ctx, names)
 	if err != nil {
 		return err

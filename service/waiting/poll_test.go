@@ -196,8 +196,8 @@ func TestNobodyWaitsNobodyLooks(t *testing.T) {
 			time.Sleep(time.Second + 100*time.Millisecond)
 			synctest.Wait()
 			after := len(b.seen())
-			if after == before || p.room.Waiting() != 0 {
-				t.Fatalf("round %d: %d looks, and %d wait", round, after-before, p.room.Waiting())
+			if after == before || p.room.Waiters() != 0 {
+				t.Fatalf("round %d: %d looks, and %d wait", round, after-before, p.room.Waiters())
 			}
 			if running := roomsRunning(); running != "" {
 				t.Errorf("round %d: while nobody waits there runs\n%s", round, running)

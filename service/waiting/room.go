@@ -26,17 +26,17 @@ type Room struct {
 	limits   Limits
 	observer Observer
 
-	mu       sync.Mutex
-	closed   bool
-	total    int
-	byTenant map[string]int
-	queues   map[storage.Name]*queue
-	polling  bool            // the poll runs while somebody waits
-	ready    []*queue        // to be answered, in the order in which they became ready
-	answerer int             // groups that are being answered
-	work     sync.WaitGroup  // poll and answerers
-	stop     context.Context // over when the room is closed
-	cancel   context.CancelFunc
+	mu        sync.Mutex
+	closed    bool
+	total     int
+	byTenant  map[string]int
+	queues    map[storage.Name]*queue
+	polling   bool            // the poll runs while somebody waits
+	ready     []*queue        // to be answered, in the order in which they became ready
+	answering int             // groups that are answered now
+	work      sync.WaitGroup  // poll and answerers
+	stop      context.Context // over when the room is closed
+	cancel    context.CancelFunc
 }
 
 // store is what a room asks.
@@ -98,23 +98,32 @@ func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Dura
 			end = Answered
 		}
 	}
-	r.observer.WaitEnded(end, time.Since(began))
+	told := end
+	if end == Answered && answer.Err != nil {
+		told = Failed
+	}
+	r.observer.WaitEnded(told, time.Since(began))
 	return answer, end == Answered
 }
 
-// Waiting tells how many wait now.
-func (r *Room) Waiting() int {
+// Waiters tells how many wait now.
+func (r *Room) Waiters() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.total
 }
 
-// Close sends everybody away and lets nobody in any more.
-func (r *Room) Close() {
+// SendAway sends everybody away and lets nobody in any more.
+func (r *Room) SendAway() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel()
+}
+
+// Close does the same, and waits for what is under way in the store.
+func (r *Room) Close() {
+	r.SendAway()
 	r.work.Wait()
 }
 

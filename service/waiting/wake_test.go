@@ -102,8 +102,8 @@ func TestOneOfAllAcquires(t *testing.T) {
 			}
 			all = rest
 		}
-		if done := over(all); len(done) > 0 || here.room.Waiting()+there.room.Waiting() != 17 {
-			t.Fatalf("%d are answered while another one holds the name, %d wait", len(done), here.room.Waiting()+there.room.Waiting())
+		if done := over(all); len(done) > 0 || here.room.Waiters()+there.room.Waiters() != 17 {
+			t.Fatalf("%d are answered while another one holds the name, %d wait", len(done), here.room.Waiters()+there.room.Waiters())
 		}
 		there.complete(n, holder)
 		for _, w := range all {
@@ -163,8 +163,8 @@ func TestOtherNamesAreLeftAlone(t *testing.T) {
 	asked.Store(0)
 	p.release(name("key"), held)
 	w.want(storage.OutcomeAcquired)
-	if n := asked.Load(); n != 0 || p.room.Waiting() != 3 {
-		t.Errorf("the other name was asked for %d times, and %d wait; want none and 3", n, p.room.Waiting())
+	if n := asked.Load(); n != 0 || p.room.Waiters() != 3 {
+		t.Errorf("the other name was asked for %d times, and %d wait; want none and 3", n, p.room.Waiters())
 	}
 }
 

@@ -18,7 +18,7 @@ type watched struct {
 // Apply tells the room what ended a lease.
 func (w watched) Apply(ctx context.Context, calls []storage.Call) []storage.Answer {
 	answers := w.Store.Apply(ctx, calls)
-	if w.room.Waiting() == 0 {
+	if w.room.Waiters() == 0 {
 		return answers
 	}
 	var ended []storage.Name
