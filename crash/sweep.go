@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	sweptKeys    = 100_000          // that are made, most of them to be swept
-	sweepCallers = 12               // enough to keep two processors busy
-	noRest       = "1ms"            // between two sweeps of a replica
-	sweepBound   = 45 * time.Second // after which no more keys are made
+	sweptKeys    = 100_000         // that are made, most of them to be swept
+	sweepCallers = 12              // enough to keep two processors busy
+	noRest       = "1ms"           // between two sweeps of a replica
+	sweepBound   = 2 * time.Minute // after which no more keys are made
 )
 
 // sweepResult is what two replicas and a third sweeper did to the keys of callers who were at work on them.
