@@ -16,7 +16,6 @@ import (
 // Pages are all pages under /docs, ready to be sent. They are an http.Handler.
 type Pages struct {
 	files   map[string]file // by path
-	missing *template.Template
 	version string
 }
 
@@ -44,7 +43,6 @@ func New(openapi []byte, version string) (*Pages, error) {
 		}
 		p.add(page.path, "text/html; charset=utf-8", body.Bytes())
 	}
-	p.missing = missingPage
 	return p, nil
 }
 

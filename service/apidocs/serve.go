@@ -51,7 +51,7 @@ func (p *Pages) elsewhere(w http.ResponseWriter, r *http.Request) {
 // refuse answers with a page that links to the others, from wherever it is.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, status int, text string) {
 	var body bytes.Buffer
-	if err := p.missing.Execute(&body, p.view(r.URL.EscapedPath(), http.StatusText(status), text)); err != nil {
+	if err := missingPage.Execute(&body, p.view(r.URL.EscapedPath(), http.StatusText(status), text)); err != nil {
 		http.Error(w, http.StatusText(status), status)
 		return
 	}

@@ -9,12 +9,10 @@ import (
 
 	"github.com/reprise-idempotency/reprise/storage"
 	"github.com/reprise-idempotency/reprise/storage/cas"
+	"github.com/reprise-idempotency/reprise/storage/column"
 )
 
-const actColumns = `at, id, action, tenant, operation, subject, key, actor, address, request_id, reason,
-  before_state, before_version, before_attempt, before_fence, after_state, after_version, after_attempt, after_fence`
-
-const insertActSQL = `INSERT INTO reprise_audit (` + actColumns + `)
+const insertActSQL = `INSERT INTO reprise_audit (` + column.ActColumns + `)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 // hasActs tells whether a group does something for an operator.
@@ -55,22 +53,16 @@ func insertActs(ctx context.Context, conn *pgx.Conn, changes []cas.Change, saved
 	for i, c := range changes {
 		for _, a := range c.Acts {
 			if saved[i] {
-				batch.Queue(insertActSQL, actArgs(a)...)
+				batch.Queue(insertActSQL, append([]any{a.At}, column.Act(a)...)...)
 			}
 		}
 	}
 	return conn.SendBatch(ctx, &batch).Close()
 }
 
-func actArgs(a storage.Act) []any {
-	return []any{a.At, a.ActID, int16(a.Action), a.Tenant, a.Operation, a.Subject, a.Key, a.Actor, a.Address, a.RequestID, a.Reason,
-		int16(a.Before.State), a.Before.Version, a.Before.Attempt, a.Before.Fence,
-		int16(a.After.State), a.After.Version, a.After.Attempt, a.After.Fence}
-}
-
 // actsSQL goes along the primary key, so that a page costs what it holds; of one name it looks through the tenant's acts,
 // which are as many as operators made.
-const actsSQL = `SELECT ` + actColumns + ` FROM reprise_audit
+const actsSQL = `SELECT ` + column.ActColumns + ` FROM reprise_audit
 WHERE tenant = $1 AND (at, id) < ($2, $3)
   AND ($4 = '' OR operation = $4) AND ($5::text IS NULL OR subject = $5) AND ($6 = '' OR key = $6)
 ORDER BY at DESC, id DESC LIMIT $7`
@@ -96,9 +88,7 @@ func (s *Store) Acts(ctx context.Context, q storage.ActQuery) (acts []storage.Ac
 
 func scanAct(row pgx.CollectableRow) (a storage.Act, err error) {
 	var at time.Time
-	err = row.Scan(&at, &a.ActID, &a.Action, &a.Tenant, &a.Operation, &a.Subject, &a.Key, &a.Actor, &a.Address, &a.RequestID, &a.Reason,
-		&a.Before.State, &a.Before.Version, &a.Before.Attempt, &a.Before.Fence,
-		&a.After.State, &a.After.Version, &a.After.Attempt, &a.After.Fence)
+	err = row.Scan(append([]any{&at}, column.ParseAct(&a)...)...)
 	a.At = at.UTC()
 	return a, err
 }
