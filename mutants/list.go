@@ -32,7 +32,7 @@ var mutants = []mutant{
 	{"sqlite: end of the record not checked", "storage/sqlite/save.go", "if !c.ValidBefore.IsZero() && !now.Before(c.ValidBefore) {", "if !c.ValidBefore.IsZero() && now.IsZero() {", sqlite},
 	{"loop: changes outlive the record", "storage/cas/cas.go", `			change.ValidBefore = end`, `			_ = end`, loop},
 	{"loop: a decision may be old when it is written", "storage/cas/cas.go", `ValidBefore: now.Add(decisionLife)`, `ValidBefore: now.Add(1000 * decisionLife)`, loop},
-	{"reserve: half a lease is not asked for", "service/reserve.go", "return time.Until(a.GoodUntil) >= a.Record.Lease/2", "return time.Until(a.GoodUntil) >= a.Record.Lease*-1000", service},
+	{"reserve: half a lease is not asked for", "service/reserve.go", "time.Until(a.GoodUntil) < a.Record.Lease/2", "time.Until(a.GoodUntil) < a.Record.Lease*-1000", service},
 
 	// Acquisitions.
 	{"fence: not raised", "storage/life/reserve.go", `next.Fence = max(r.Fence+1, now.UnixMicro())`, `next.Fence = max(r.Fence, now.UnixMicro()-now.UnixMicro()%60_000_000)`, rules},
@@ -81,7 +81,7 @@ var mutants = []mutant{
 
 	// What callers see.
 	{"mismatch: the record is shown", "service/errors.go", "if a.Record != nil && a.Outcome != storage.OutcomeFingerprintMismatch {", "if a.Record != nil {", api},
-	{"lookup: bodies are shown to everybody", "service/lookup.go", "err == nil && !p.Has(auth.KeysBody)", "err != nil && !p.Has(auth.KeysBody)", api},
+	{"lookup: bodies are shown to everybody", "service/lookup.go", "if r.Response == nil || p.Has(auth.KeysBody) {", "if r.Response == nil || p.Tenant() != \"\" {", api},
 	{"lookup: needs no right", "service/lookup.go", "if err := allow(p, auth.KeysRead); err != nil {", "if err := allow(p, auth.KeysRead); err != nil && p.Tenant() == \"\" {", api},
 	{"name: control characters are taken", "service/validate.go", "strings.ContainsFunc(s, isControl)", "strings.ContainsFunc(s, func(r rune) bool { return r == 0 })", api},
 	{"reserve: a misspelt field is ignored", "service/httpapi/decode.go", "json.RejectUnknownMembers(true)", "json.RejectUnknownMembers(false)", api},
@@ -102,7 +102,9 @@ var mutants = []mutant{
 	{"sweep: a renewed row is deleted, sqlite", "storage/sqlite/sweep.go", "AND fence = ?7 AND revision = ?8", "AND ?7 IS NOT NULL AND ?8 IS NOT NULL", sqlite},
 	{"sweep: a renewed row is deleted, postgres", "storage/postgres/sweep.go", " AND k.fence = c.fence AND k.revision = c.revision\n", " AND c.fence IS NOT NULL AND c.revision IS NOT NULL\n", postgres},
 	{"sweep: uncertain keys are deleted", "storage/sqlite/sweep.go", "const due = `NOT (state = 1 AND on_lapse = 1) AND ", "const due = `", sqlite},
-	{"sweep: one poisoned row stops all", "service/sweeper/sweeper.go", "	case len(rows) > 1:\n", "	case len(rows) > 1_000_000:\n", sweeping},
+	{"sweep: one poisoned row stops all", "service/sweeper/sweeper.go", "if len(rows) > 1 && p.failing", "if len(rows) > 1_000_000 && p.failing", sweeping},
+	{"sweep: a locked row ends the pass", "storage/postgres/sweep.go", "\"XX001\", \"55P03\", \"57014\"", "\"XX001\"", sweeping},
+	{"sweep: a failure keeps open keys from being noted", "service/sweeper/sweeper.go", "err = p.deleteDue(ctx); ctx.Err() != nil {", "err = p.deleteDue(ctx); err != nil {", sweeping},
 	{"list: a page ends without a next one at its bound", "storage/browse/list.go", "s.To, p.Next = *bound, bound", "s.To = *bound", sqlite},
 	{"list: a cursor of another list is taken", "service/cursor.go", "if c.Filters != filters {", "if c.Filters == \"\" {", api},
 	{"wait: a lapsed lease still holds", "storage/sqlite/list.go", "WHERE k.state = 1 AND k.lease_expires_at > ?2`", "WHERE k.state = 1 AND ?2 IS NOT NULL`", sqlite},
@@ -110,6 +112,11 @@ var mutants = []mutant{
 	{"wait: one tenant takes all places", "service/waiting/room.go", " || r.byTenant[tenant] >= r.limits.PerTenant {", " {", waiting},
 	{"wait: a lease that comes with the end of the wait is lost", "service/waiting/room.go", "		answer = <-w.answer // it", "		<-w.answer // it", waiting},
 	{"batch: a call needs no right of its own", "service/batch.go", "		call, err := r.call(s, p)\n		if err != nil {", "		call, err := r.call(s, p)\n		if err != nil && call == nil && p.Tenant() == \"\" {", api},
+	{"batch: its answer has no bound", "service/httpapi/batch.go", "b.full = b.shown > 0 &&", "b.full = b.shown < 0 &&", api},
+	{"batch: calls past the limit are read", "service/httpapi/batch.go", "case len(*calls) == most:", "case len(*calls) == 1<<30:", api},
+	{"query: a parameter that there is not is ignored", "service/httpapi/call.go", "if known != nil && !slices.Contains(known, name) {", "if len(known) > 0 && !slices.Contains(known, name) {", api},
+	{"loop: a late release is decided anew", "storage/cas/late.go", "} else if move.Prev.State == storage.Released {", "} else if move.Prev.State == storage.Completed {", loop},
+	{"stats: keys that may be missing are not told", "storage/browse/stats.go", "if bound != nil || !t.OpenIsComplete() {", "if bound != nil {", postgres},
 	{"audit: an act is not written with its change", "storage/cas/cas.go", "ValidBefore: now.Add(decisionLife), Acts: acts}", "ValidBefore: now.Add(decisionLife)}", loop},
 	{"expire: an end that came by an operator is moved", "storage/cas/late.go", "r.ExpiresAt.After(r.UpdatedAt) && r.State", "r.State", loop},
 	{"audit: another tenant's acts are shown", "storage/sqlite/act.go", "WHERE tenant = ?1 AND (at, id)", "WHERE tenant > '' AND ?1 > '' AND (at, id)", sqlite},
