@@ -73,7 +73,7 @@ var refusals = map[storage.Outcome]Error{
 	storage.OutcomeUncertain:           {Code: CodeUncertain, Detail: "an attempt lapsed after its point of no return: the effect may have happened, and an operator has to resolve the key"},
 	storage.OutcomeResponseUnavailable: {Code: CodeResponseUnavailable, Detail: "the work was done, but the body of its response was not kept"},
 	storage.OutcomeFingerprintMismatch: {Code: CodeFingerprintMismatch, Detail: "the key was used for another request: the fingerprints differ"},
-	storage.OutcomeLeaseLost:           {Code: CodeLeaseLost, Detail: "the lease is lost: another attempt acquired the key, or it was settled, released or has expired"},
+	storage.OutcomeLeaseLost:           {Code: CodeLeaseLost, Detail: "the lease is lost: another attempt acquired the key, it was settled or released, has expired, or there is none of this name"},
 	storage.OutcomeAlreadyCompleted:    {Code: CodeAlreadyCompleted, Detail: "the key is settled already, with another outcome or by an operator"},
 	storage.OutcomeVersionConflict:     {Code: CodeVersionConflict, Detail: "version: the key changed since it was looked at; look again"},
 	storage.OutcomeNotFound:            {Code: CodeNotFound, Detail: "there is no such key"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"strings"
 )
 
@@ -32,8 +33,18 @@ In another terminal, make a token, reserve a key, complete it with a response, a
   call reserve '{"operation":"POST /v1/orders","key":"'$KEY'","fingerprint":"amount=100"}'
 
 The last answer has "outcome":"replay" and the response that you completed with.
+%[3]s try%[4]s explains it step by step; the reference is at http://%[1]s/docs.
 
-`, address, c.dataDir, p.name, c.dataDirFlag())
+`, dialable(address), c.dataDir, p.name, c.dataDirFlag())
+}
+
+// dialable gives an address that a caller on this machine can use: one that stands for all addresses is none.
+func dialable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("localhost", port)
+	}
+	return address
 }
 
 // dataDirFlag repeats the data folder where it is not the default one.

@@ -27,7 +27,7 @@ func (p *program) migrateCommand() *cobra.Command {
 	migrate.AddCommand(
 		p.migration("up", "Apply the migrations that are missing; safe to repeat, and for several at once", p.migrateUp),
 		p.migration("status", "List the migrations, applied or pending; it makes no database", p.migrateStatus),
-		&cobra.Command{Use: "print", Short: "Print the SQL of all migrations for the configured database", Args: noArgs,
+		&cobra.Command{Use: "print", Short: "Print the SQL of all migrations for the configured database, to be read", Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				c, err := p.loadForMigration(cmd)
 				if err != nil {
@@ -119,6 +119,8 @@ func (p *program) printMigrations(c config) error {
 	if c.usesPostgres() {
 		files = migrations.Files("postgres")
 	}
+	fmt.Fprintln(p.stdout, "-- To read, or to be applied together with the notes in reprise_migrations that only reprise migrate up makes:")
+	fmt.Fprintln(p.stdout, "-- applied by hand alone, these leave a database that serve and migrate up take for an empty one.")
 	names, err := fs.Glob(files, "*.sql")
 	for _, name := range names {
 		sql, err := fs.ReadFile(files, name)

@@ -61,6 +61,10 @@ func (p *program) serve(ctx context.Context, c config, onListen func(address str
 		log.Info("serving metrics", "address", admin.Addr().String())
 	}
 	address := listener.Addr().String()
+	if tcp, ok := listener.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !c.auth.hasKey() {
+		log.Warn("others can reach this address, and the secret that their tokens are checked by is a development secret; set REPRISE_AUTH_HS256_SECRET or auth.public_key_file",
+			"address", address)
+	}
 	log.Info("serving", "address", address, "store", c.storeName(), "version", buildVersion())
 	if err := onListen(address); err != nil {
 		return err

@@ -47,6 +47,20 @@ func TestServeWithoutConfiguration(t *testing.T) {
 	}
 }
 
+// Ensure that who serves everybody with a development secret is warned, and told an address that can be used.
+func TestServeToEverybodyWithADevelopmentSecret(t *testing.T) {
+	const warning = "is a development secret"
+	everybody := serve(t, nil, "--data-dir", dataDir(t), "--listen", "0.0.0.0:0").stop()
+	if !strings.Contains(everybody.stderr, warning) || !strings.Contains(everybody.stdout, "http://localhost:") {
+		t.Errorf("got %s%s, want a warning and localhost", everybody.stderr, everybody.stdout)
+	}
+	for name, s := range map[string]*served{"loopback": serve(t, nil, "--data-dir", dataDir(t)), "own secret": serve(t, []string{secretVar}, "--data-dir", dataDir(t), "--listen", "0.0.0.0:0")} {
+		if o := s.stop(); strings.Contains(o.stderr, warning) {
+			t.Errorf("%s: warned: %s", name, o.stderr)
+		}
+	}
+}
+
 // Ensure that keys survive a restart on both stores.
 func TestRestartKeepsKeys(t *testing.T) {
 	for store, configured := range stores(t) {

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/reprise-idempotency/reprise/client/wire"
+	"github.com/reprise-idempotency/reprise/service"
 )
 
 // Observer is told of every call, for metrics.
@@ -109,6 +110,8 @@ func (a *API) log(c echo.Context, outcome string, err error, took time.Duration)
 	level, message := slog.LevelDebug, "a call"
 	switch {
 	case outcome == outcomeCanceled:
+	case outcome == "" && err != nil && asServiceError(err).Code == service.CodeStoreUnavailable:
+		level, message = slog.LevelWarn, "not ready"
 	case err != nil && problems[asServiceError(err).Code].status >= http.StatusInternalServerError:
 		level, message = slog.LevelError, "a call failed"
 	case outcome == "":

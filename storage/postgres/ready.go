@@ -57,10 +57,10 @@ func (s *Store) acquireToWrite(ctx context.Context) (*pgxpool.Conn, error) {
 // Ready asks the database whether it takes writes and has the schema; see storage.Store.
 func (s *Store) Ready(ctx context.Context) error {
 	var readOnly bool
-	var commit, encoding string
+	var commit, encoding, role string
 	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::bool,
-			current_setting('synchronous_commit'), current_setting('server_encoding')`).Scan(&readOnly, &commit, &encoding)
+			current_setting('synchronous_commit'), current_setting('server_encoding'), quote_ident(current_user)`).Scan(&readOnly, &commit, &encoding, &role)
 	})
 	switch {
 	case err != nil:
@@ -72,11 +72,11 @@ func (s *Store) Ready(ctx context.Context) error {
 	case encoding != "UTF8":
 		return fmt.Errorf("%w: its encoding is %s, and keys are UTF-8; make it anew with: CREATE DATABASE … ENCODING 'UTF8'", ErrSchema, encoding)
 	}
-	return s.checkSchema(ctx)
+	return s.checkSchema(ctx, role)
 }
 
-// checkSchema tells whether the tables are those that this version works with.
-func (s *Store) checkSchema(ctx context.Context) error {
+// checkSchema tells whether the tables are those that this version works with, and the role may use them.
+func (s *Store) checkSchema(ctx context.Context, role string) error {
 	var version *int64
 	var mayWrite bool
 	err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -87,6 +87,9 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	if pg, ok := reported(err); ok && pg.Code == "42P01" { // undefined_table
 		return fmt.Errorf("%w: the database has no tables of Reprise; make them with: reprise migrate up", ErrSchema)
 	}
+	if pg, ok := reported(err); ok && pg.Code == "42501" { // insufficient_privilege
+		return noRights(role)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,10 +98,14 @@ func (s *Store) checkSchema(ctx context.Context) error {
 			ErrSchema, oldestSchemaVersion)
 	}
 	if !mayWrite {
-		return fmt.Errorf("%w: the role may not read and write its tables; mend it with: GRANT SELECT, INSERT, UPDATE, DELETE ON %s",
-			ErrSchema, strings.Join(tables, ", "))
+		return noRights(role)
 	}
 	return nil
+}
+
+func noRights(role string) error {
+	return fmt.Errorf("%w: the role may not read and write its tables; mend it with: GRANT SELECT ON %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s",
+		ErrSchema, migrations.VersionTable, role, strings.Join(tables, ", "), role)
 }
 
 // Durability says what the database promises of an acknowledged call, as `reprise serve` reports it.
