@@ -95,7 +95,7 @@ var mutants = []mutant{
 	{"resolve: a released key keeps its holder's token", "storage/life/operator.go", "		next.Token = c.Token\n", "", sqlite},
 	{"expire: the fence may be forgotten early", "storage/life/operator.go", "	next.ExpiresAt = now\n", "	endsAt(next, now)\n", sqlite},
 	{"audit: an act that was not done is kept, sqlite", "storage/sqlite/save.go", "		if saved[i] {\n", "		if len(c.Acts) > 0 {\n", sqlite},
-	{"audit: an act that was not done is kept, postgres", "storage/postgres/act.go", "			if saved[i] {\n", "			if len(saved) > 0 {\n", postgres},
+	{"audit: an act that was not done is kept, postgres", "storage/postgres/act.go", "			if saved[i] {\n", "			if saved[i] || len(c.Acts) > 0 {\n", postgres},
 	{"operators: every tenant is everybody's", "service/tenant.go", "if !p.Has(auth.Ops) {", "if p.Tenant() == \"\" {", api},
 
 	// Sweeping, lists and waiting.
