@@ -114,7 +114,7 @@ var mutants = []mutant{
 	{"batch: a call needs no right of its own", "service/batch.go", "		call, err := r.call(s, p)\n		if err != nil {", "		call, err := r.call(s, p)\n		if err != nil && call == nil && p.Tenant() == \"\" {", api},
 	{"batch: its answer has no bound", "service/httpapi/batch.go", "b.full = b.shown > 0 &&", "b.full = b.shown < 0 &&", api},
 	{"batch: calls past the limit are read", "service/httpapi/batch.go", "case len(*calls) == most:", "case len(*calls) == 1<<30:", api},
-	{"query: a parameter that there is not is ignored", "service/httpapi/call.go", "if known != nil && !slices.Contains(known, name) {", "if len(known) > 0 && !slices.Contains(known, name) {", api},
+	{"query: a parameter that there is not is ignored", "service/httpapi/call.go", "		if !slices.Contains(known, name) {", "		if len(known) > 0 && !slices.Contains(known, name) {", api},
 	{"loop: a late release is decided anew", "storage/cas/late.go", "} else if move.Prev.State == storage.Released {", "} else if move.Prev.State == storage.Completed {", loop},
 	{"stats: keys that may be missing are not told", "storage/browse/stats.go", "if bound != nil || !t.OpenIsComplete() {", "if bound != nil {", postgres},
 	{"audit: an act is not written with its change", "storage/cas/cas.go", "ValidBefore: now.Add(decisionLife), Acts: acts}", "ValidBefore: now.Add(decisionLife)}", loop},

@@ -37,7 +37,8 @@ func (s *Service) Audit(ctx context.Context, p auth.Principal, r AuditRequest) (
 	}
 	limit := q.Limit
 	q.Limit++ // to see whether there are more
-	acts, err := s.store.Acts(ctx, q)
+	var acts []storage.Act
+	err = s.look(ctx, func() (err error) { acts, err = s.store.Acts(ctx, q); return err })
 	if err != nil {
 		return Acts{}, unread(err)
 	}

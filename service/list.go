@@ -41,8 +41,8 @@ func (s *Service) List(ctx context.Context, p auth.Principal, r ListRequest) (Li
 	if err != nil {
 		return Listing{}, err
 	}
-	page, err := s.store.List(ctx, q)
-	if err != nil {
+	var page storage.Page
+	if err := s.look(ctx, func() (err error) { page, err = s.store.List(ctx, q); return err }); err != nil {
 		return Listing{}, unread(err)
 	}
 	l := Listing{Records: make([]Record, len(page.Records))}

@@ -116,8 +116,20 @@ func (s *Service) act(p auth.Principal, n Name, tenant *string, version, why str
 	if err = text("version", version, 1, maxVersion); err != nil {
 		return name, by, err
 	}
-	by = storage.Operator{ActID: uuid.Must(uuid.NewV7()).String(), Actor: p.Subject(), Address: from.Address, RequestID: from.RequestID, Reason: why}
+	by = storage.Operator{ActID: uuid.Must(uuid.NewV7()).String(), Actor: actor(p, name.Tenant), Address: from.Address, RequestID: from.RequestID, Reason: why}
 	return name, by, reason(why, 1, s.limits.Reason)
+}
+
+// actor says who acts, for the audit log: the token's subject, and the tenant that it is of where the log does not say that
+// already.
+func actor(p auth.Principal, of string) string {
+	switch {
+	case p.Subject() == "":
+		return "somebody with a token of " + p.Tenant() + " without sub"
+	case p.Tenant() != of:
+		return p.Subject() + " of " + p.Tenant()
+	}
+	return p.Subject()
 }
 
 // maxVersion is longer than any version.

@@ -59,7 +59,7 @@ func (s *Service) ReserveOrWait(ctx context.Context, p auth.Principal, r Reserve
 		return Reservation{}, nil, err
 	}
 	if a.Outcome == storage.OutcomeInProgress && r.Wait != nil {
-		return Reservation{}, &Waiting{service: s, call: call, atMost: *r.Wait}, nil
+		return Reservation{}, &Waiting{service: s, call: call, atMost: *r.Wait, found: a}, nil
 	}
 	got, err := reservation(a)
 	return got, nil, err

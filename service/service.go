@@ -5,7 +5,10 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reprise-idempotency/reprise/service/auth"
 	"github.com/reprise-idempotency/reprise/service/waiting"
@@ -17,13 +20,18 @@ type Service struct {
 	store  storage.Store
 	limits Limits
 	room   *waiting.Room
+	reads  *semaphore.Weighted
 }
+
+// readsAtOnce is how many lists, counts and logs are read at the same time, so that those who look leave the connections of the
+// store to those who work. The others take turns.
+const readsAtOnce = 3
 
 // New makes a service over a store. The limits must be valid; see [Limits.Validate]. observer is told how waits go; it may
 // be nil.
 func New(store storage.Store, limits Limits, observer waiting.Observer) *Service {
 	room := waiting.New(store, waiting.Limits{Total: limits.Waiters, PerTenant: limits.WaitersPerTenant}, observer)
-	return &Service{store: room.Watch(store), limits: limits, room: room}
+	return &Service{store: room.Watch(store), limits: limits, room: room, reads: semaphore.NewWeighted(readsAtOnce)}
 }
 
 // StopWaiting answers everybody who waits as if nobody could; from now on nobody waits. It belongs to going down: all
@@ -83,6 +91,15 @@ func answered(a storage.Answer) error {
 		return unanswered(CodeStoreUnavailable, "the store cannot be reached: nothing was changed; repeat the call", a.Err)
 	}
 	return &Error{Code: CodeInternal, Detail: "the call could not be stored: nothing was changed", cause: a.Err}
+}
+
+// look reads for somebody who looks, when it is their turn. The error is one of the store's.
+func (s *Service) look(ctx context.Context, read func() error) error {
+	if err := s.reads.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	}
+	defer s.reads.Release(1)
+	return read()
 }
 
 // unread turns an error of a read into an [Error].

@@ -26,8 +26,8 @@ func (s *Service) Stats(ctx context.Context, p auth.Principal, r StatsRequest) (
 	if err := s.nameFilters(r.Operation, nil, nil); err != nil {
 		return storage.Stats{}, err
 	}
-	stats, err := s.store.Stats(ctx, tenant, valueOf(r.Operation))
-	if err != nil {
+	var stats storage.Stats
+	if err := s.look(ctx, func() (err error) { stats, err = s.store.Stats(ctx, tenant, valueOf(r.Operation)); return err }); err != nil {
 		return storage.Stats{}, unread(err)
 	}
 	return stats, nil

@@ -43,7 +43,7 @@ func TestAuditSaysWhatOperatorsDid(t *testing.T) {
 			t.Fatalf("%d acts, want 2", len(acts))
 		}
 		for i, want := range []map[string]string{
-			{"action": "expire", "actor": "", "reason": why, "request_id": expired.header.Get("X-Request-Id")},
+			{"action": "expire", "actor": "somebody with a token of acme without sub", "reason": why, "request_id": expired.header.Get("X-Request-Id")},
 			{"action": "resolve", "actor": "maria@example.com", "reason": "line one\nline two", "request_id": "ticket-4711"},
 		} {
 			want["tenant"], want["operation"], want["subject"], want["key"], want["address"] = "acme", "POST /v1/orders", "customer-42", "k", "127.0.0.1"
@@ -161,7 +161,7 @@ func TestAuditOfAnotherTenant(t *testing.T) {
 			wantAt("record.response.body", `{"id": 1.0}`)
 		theirs.reserve().want(200, "replay").wantAt("record.response.body", `{"id": 1.0}`)
 		act := theirs.get("/v1/admin/audit").items("acts")
-		if len(act) != 1 || textAt(act[0], "actor") != "maria" || textAt(act[0], "tenant") != "globex" {
+		if len(act) != 1 || textAt(act[0], "actor") != "maria of acme" || textAt(act[0], "tenant") != "globex" {
 			t.Errorf("their log has %v", act)
 		}
 		if own := ops.get("/v1/admin/audit").items("acts"); len(own) != 0 {

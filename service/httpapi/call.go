@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reprise-idempotency/reprise/service"
 	"github.com/reprise-idempotency/reprise/service/auth"
@@ -39,19 +40,48 @@ type decoder[Request any] func(body []byte, into *Request) error
 type bound struct {
 	bytes      int64
 	way        string
-	parameters []string // of the query; nil: any, which are ignored
+	parameters []string // of the query; nil: it is ignored
+	decoding   *decoding
+}
+
+// decoding bounds the bytes of large bodies that are decoded and worked on at the same time: what is made of one can take
+// twenty times its memory. The others wait for their turn; small ones do not.
+type decoding struct{ bytes *semaphore.Weighted }
+
+const (
+	decodedAtOnce = 16 << 20
+	smallBody     = 64 << 10
+)
+
+// begin waits for the turn of a body; done ends it.
+func (d *decoding) begin(ctx context.Context, body []byte) (done func(), err error) {
+	if len(body) <= smallBody {
+		return func() {}, nil
+	}
+	n := int64(min(len(body), decodedAtOnce))
+	if err := d.bytes.Acquire(ctx, n); err != nil {
+		return nil, err
+	}
+	return func() { d.bytes.Release(n) }, nil
 }
 
 // call makes a route of a handler.
 func call[Request any](most bound, read decoder[Request], h handler[Request]) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		if _, err := queryOf(c, most.parameters); err != nil {
-			return err
+		if most.parameters != nil {
+			if _, err := queryOf(c, most.parameters); err != nil {
+				return err
+			}
 		}
 		body, err := readBody(c, most)
 		if err != nil {
 			return err
 		}
+		done, err := most.decoding.begin(c.Request().Context(), body)
+		if err != nil {
+			return err
+		}
+		defer done()
 		var r Request
 		if err := read(body, &r); err != nil {
 			return err
@@ -81,7 +111,7 @@ func ask(known []string, h reader) echo.HandlerFunc {
 	}
 }
 
-// queryOf reads the query, with the parameters that the call knows; nil lets any pass. It is refused when a part of it cannot be
+// queryOf reads the query, with the parameters that the call knows. It is refused when a part of it cannot be
 // read, because without that filter a list would have more in it, and when a parameter is given twice, because which one was
 // meant must not be guessed.
 func queryOf(c echo.Context, known []string) (url.Values, error) {
@@ -95,7 +125,7 @@ func queryOf(c echo.Context, known []string) (url.Values, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if known != nil && !slices.Contains(known, name) {
+		if !slices.Contains(known, name) {
 			return nil, service.Invalid(clean(name), "is not a parameter of this call; it takes %s", listOf(known))
 		}
 	}

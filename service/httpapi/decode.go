@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -107,7 +108,7 @@ func field(p jsontext.Pointer) string {
 func clean(s string) string {
 	const most = 100
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r <= 0x9f {
+		if unicode.In(r, unicode.Cc, unicode.Cf) { // control characters, and those that turn the direction of a text
 			return '?'
 		}
 		return r

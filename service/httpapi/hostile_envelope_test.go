@@ -28,11 +28,11 @@ func badEnvelopes(lease string) (all []hostile) {
 		for _, encoding := range []string{"gzip", "identity", "br"} {
 			all = append(all, unsupported("encoding/"+encoding, call, http.Header{"Content-Encoding": {encoding}}, "Content-Encoding"))
 		}
-		all = append(all, hostile{id: call + "/query/twice", path: pathOf(call) + "?tenant=x&tenant=y", body: whole(call, lease), status: 400,
-			what: "invalid_request", detail: "tenant: "})
-		all = append(all, hostile{id: call + "/query/malformed", path: pathOf(call) + "?a=%zz", body: whole(call, lease), status: 400,
-			what: "invalid_request", detail: "query: "})
-		if !slices.Contains([]string{"complete", "release", "heartbeat"}, call) { // which ignore what they do not know
+		if !slices.Contains([]string{"complete", "release", "heartbeat"}, call) { // which ignore a query
+			all = append(all, hostile{id: call + "/query/twice", path: pathOf(call) + "?tenant=x&tenant=y", body: whole(call, lease), status: 400,
+				what: "invalid_request", detail: "tenant: "})
+			all = append(all, hostile{id: call + "/query/malformed", path: pathOf(call) + "?a=%zz", body: whole(call, lease), status: 400,
+				what: "invalid_request", detail: "query: "})
 			all = append(all, hostile{id: call + "/query/unknown", path: pathOf(call) + "?wait=10s", body: whole(call, lease), status: 400,
 				what: "invalid_request", detail: "wait: is not a parameter of this call; it takes none in the query"})
 		}

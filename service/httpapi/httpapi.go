@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/reprise-idempotency/reprise/client/wire"
 	"github.com/reprise-idempotency/reprise/service"
@@ -83,8 +84,9 @@ func (a *API) routes() {
 	}
 
 	none := []string{}
-	one := bound{a.MaxBody, "to complete a key, repeat the call without response.body and with response_dropped: true", none}
-	many := bound{a.MaxBatch, "send fewer calls at once", none}
+	turns := &decoding{semaphore.NewWeighted(decodedAtOnce)}
+	one := bound{a.MaxBody, "to complete a key, repeat the call without response.body and with response_dropped: true", none, turns}
+	many := bound{a.MaxBatch, "send fewer calls at once", none, turns}
 	lenient := one // the work may have been done, and a newer client must be able to say so
 	lenient.parameters = nil
 	// Each is authenticated by itself: a group that does it for all makes echo answer a wrong method with a 404, as if the

@@ -100,3 +100,23 @@ func TestAPanicIsTheErrorOfItsPass(t *testing.T) {
 		t.Errorf("got %v, want an error that tells of the panic", err)
 	}
 }
+
+// refusing is a store that deletes nothing.
+type refusing struct{ storage.Sweeper }
+
+func (refusing) Delete(context.Context, []storage.Sweepable) (int, error) {
+	return 0, storage.ErrUnavailable
+}
+
+// Ensure that open keys are counted also when the deleting was broken off.
+func TestOpenKeysAreCountedAfterAFailure(t *testing.T) {
+	eachStore(t, func(t *testing.T, f *fixture) {
+		f.completeAll("settled", 3)
+		f.age("settled", 5)
+		f.sweeper.Store = refusing{f.store}
+		r, err := f.sweeper.RunOnce(f.ctx())
+		if !errors.Is(err, storage.ErrUnavailable) || r.Open.Now.IsZero() {
+			t.Errorf("got %v, and open keys as of %v; want the failure, and a count", err, r.Open.Now)
+		}
+	})
+}

@@ -247,7 +247,8 @@ func (p *process) start(ctx context.Context, call storage.Reserve, atMost time.D
 	w := &waiter{t: p.t, call: call, done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
-		w.answer, w.ok = p.room.Wait(ctx, &call, atMost)
+		answer, end := p.room.Wait(ctx, &call, atMost)
+		w.answer, w.ok = answer, end == waiting.Answered
 	}()
 	return w
 }

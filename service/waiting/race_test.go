@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reprise-idempotency/reprise/service/waiting"
 	"github.com/reprise-idempotency/reprise/storage"
 )
 
@@ -56,8 +57,8 @@ func (r *round) wait(p *process, n storage.Name) {
 	call := reserve(n)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rand.IntN(40))*time.Millisecond)
 	defer cancel()
-	a, ok := p.room.Wait(ctx, &call, time.Duration(1+rand.IntN(40))*time.Millisecond)
-	if !ok || a.Err != nil || a.Outcome != storage.OutcomeAcquired {
+	a, end := p.room.Wait(ctx, &call, time.Duration(1+rand.IntN(40))*time.Millisecond)
+	if end != waiting.Answered || a.Err != nil || a.Outcome != storage.OutcomeAcquired {
 		return
 	}
 	r.mu.Lock()

@@ -71,18 +71,18 @@ func New(s store, l Limits, observer Observer) *Room {
 	return r
 }
 
-// Wait waits until the call comes to something else than in progress, and gives that. ok is false when there is no
-// answer: the time is over, the caller has gone, the room is full or closed. The caller then asks the store itself.
-func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Duration) (answer storage.Answer, ok bool) {
+// Wait waits until the call comes to something else than in progress, and gives that. There is an answer with the end
+// [Answered] alone; it may be an error of the store's.
+func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Duration) (answer storage.Answer, end End) {
 	w := &waiter{ctx: ctx, call: call, answer: make(chan storage.Answer, 1)}
 	if !r.enter(w) {
 		r.observer.WaitEnded(Refused, 0)
-		return answer, false
+		return answer, Refused
 	}
 	began := time.Now()
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
-	end := Answered
+	end = Answered
 	select {
 	case answer = <-w.answer:
 	case <-timer.C:
@@ -103,7 +103,7 @@ func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Dura
 		told = Failed
 	}
 	r.observer.WaitEnded(told, time.Since(began))
-	return answer, end == Answered
+	return answer, end
 }
 
 // Waiters tells how many wait now.

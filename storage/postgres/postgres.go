@@ -125,6 +125,14 @@ func (s *Store) Connections() (acquired, idle, most int32) {
 // Close waits for the calls that are under way and closes the connections.
 func (s *Store) Close() error {
 	s.gate.Close()
-	s.pool.Close()
+	closed := make(chan struct{})
+	go func() { defer close(closed); s.pool.Close() }()
+	select {
+	case <-closed:
+	case <-time.After(closeTimeout): // the database hangs; what was sent to it was waited for by the gate
+	}
 	return nil
 }
+
+// closeTimeout bounds how long a connection may take to end: pgx gives a server that hangs 15 s.
+const closeTimeout = 2 * time.Second
