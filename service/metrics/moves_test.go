@@ -213,6 +213,16 @@ func (w *watch) moveRefusals(t *testing.T) {
 	want := did("reserve", "internal", 1)
 	want[`reprise_store_errors_total{kind="refused"}`] = 1
 	w.moves(t, "a key that is refused", func() { c.post(500, "reserve", reserveOf("refused")) }, want)
+	lease := c.reserve("doomed")
+	w.exec(`ALTER TABLE reprise_keys ADD CONSTRAINT doom CHECK (key <> 'doomed' OR attempt = 1)`)
+	left := w.waiting(t.Context(), c, "doomed", "20s")
+	w.shows(t, "one waits", deltas{"reprise_waiting": 1})
+	w.moves(t, "a waiter whom the store fails", func() {
+		c.post(200, "release", named("doomed", fields{"lease_token": lease}))
+		if status := <-left; status != 500 {
+			t.Errorf("the waiter got %d, want 500", status)
+		}
+	}, deltas{`reprise_waits_total{end="failed"}`: 1, "reprise_waiting": -1})
 	w.shows(t, "nothing to do", deltas{"reprise_store_connections_acquired": 0})
 	w.reach(t, "idle connections", func(now scrape) string {
 		if idle := now.values["reprise_store_connections_idle"]; idle < 1 {
@@ -317,8 +327,8 @@ func (w *watch) moveOutage(t *testing.T) {
 	w.shows(t, "the last success", deltas{"reprise_sweep_last_success_timestamp_seconds": last})
 	w.moves(t, "the end", func() {
 		w.service.StopWaiting()
-		if status := <-left; status != 503 {
-			t.Errorf("the waiter got %d, want 503", status)
+		if status := <-left; status != 409 {
+			t.Errorf("the waiter got %d, want 409", status)
 		}
 	}, deltas{`reprise_waits_total{end="shut_down"}`: 1, "reprise_waiting": -1})
 }
