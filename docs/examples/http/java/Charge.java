@@ -115,7 +115,8 @@ public class Charge {
         ExecutorService heartbeats = heartbeats(held, ((Number) lease.get("remaining_ms")).longValue() / 3);
         try {
             // The point of no return: should we vanish from here on, nobody may try again before a person has looked.
-            if (call("heartbeat", with(held, "on_lapse", "hold")).status != 200) return null;
+            Answer turned = call("heartbeat", with(held, "on_lapse", "hold"));
+            if (turned.status != 200 || !"hold".equals(Json.map(turned.body.get("record")).get("on_lapse"))) return null;
             Map<String, Object> outcome;
             try {
                 outcome = charge((Number) Json.object(body).get("amount"), downstreamKey(name));

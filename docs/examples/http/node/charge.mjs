@@ -89,8 +89,8 @@ async function work(name, lease, body) {
   const stop = heartbeats(held, Math.round(lease.remaining_ms / 3));
   try {
     // The point of no return: should we vanish from here on, nobody may try again before a person has looked.
-    const [status] = await call("heartbeat", { ...held, on_lapse: "hold" });
-    if (status !== 200) return null;
+    const [status, turned] = await call("heartbeat", { ...held, on_lapse: "hold" });
+    if (status !== 200 || turned.record.on_lapse !== "hold") return null;
     let outcome;
     try {
       outcome = await charge(JSON.parse(body).amount, downstreamKey(name));

@@ -89,8 +89,8 @@ def work(name, lease, body):
     held = {**name, "lease_token": lease["token"]}
     with Heartbeats(held, lease["remaining_ms"] / 3000):
         # The point of no return: should we vanish from here on, nobody may try again before a person has looked.
-        status, _ = call("heartbeat", {**held, "on_lapse": "hold"})
-        if status != 200:
+        status, got = call("heartbeat", {**held, "on_lapse": "hold"})
+        if status != 200 or got["record"]["on_lapse"] != "hold":
             return None
         try:
             result, response = charge(json.loads(body)["amount"], downstream_key(name))
