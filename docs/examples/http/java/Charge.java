@@ -20,19 +20,24 @@ import java.util.concurrent.*;
  * is a file here: each line of charges.log is a charge.
  */
 public class Charge {
-    static final String URL = System.getenv("KEYS_URL"), TOKEN = System.getenv("KEYS_TOKEN");
+    static final String URL = System.getenv().getOrDefault("KEYS_URL", ""), TOKEN = System.getenv().getOrDefault("KEYS_TOKEN", "");
     static final String LEASE = System.getenv().getOrDefault("KEYS_LEASE", "30s");
     static final Duration PATIENCE = Duration.ofSeconds(60);
     static final HttpClient HTTP = HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(5)).build();
 
-    /** The answer is final, and no grant. */
+    /** The answer is final, or not what was asked for. */
     static class Refused extends Exception {
-        Refused(Answer problem) { super(problem.text("code") + ": " + problem.text("detail")); }
+        Refused(Answer problem) { super(problem.body.getOrDefault("code", "unexpected answer") + ": " + problem.text("detail")); }
     }
 
     /** Nobody answered in time. The same call can be sent again later, with the same ids. */
     static class NoAnswer extends Exception {
         NoAnswer(String what) { super(what); }
+    }
+
+    /** It happened, but the key is not completed: look the key up, and do not reserve it before. */
+    static class NotRecorded extends Exception {
+        NotRecorded(String why) { super(why); }
     }
 
     /** A status, and the JSON object that came with it. */
@@ -61,7 +66,7 @@ public class Charge {
                 // no answer, or half of one
             }
             if (System.nanoTime() + pause * 1_000_000 > until) throw new NoAnswer(what);
-            Thread.sleep((long) (pause * ThreadLocalRandom.current().nextDouble(1, 1.5)));
+            sleepAbout(pause);
         }
     }
 
@@ -83,6 +88,11 @@ public class Charge {
         return header.matches("[0-9]{1,6}") ? Long.parseLong(header) * 1000 : 1000;
     }
 
+    /** Sleeps so long or somewhat longer, so that callers do not come back all at once. */
+    static void sleepAbout(long millis) throws InterruptedException {
+        Thread.sleep((long) (millis * ThreadLocalRandom.current().nextDouble(1, 1.5)));
+    }
+
     /** How it went, and the response. */
     record Outcome(String how, Map<String, Object> response) {}
 
@@ -98,10 +108,10 @@ public class Charge {
                 if (response != null) return new Outcome("done", response);
                 attempt = UUID.randomUUID();
             } else if (got.status == 200 && got.text("outcome").equals("replay")) {
-                return new Outcome("replayed", Json.map(Json.map(got.body.get("record")).getOrDefault("response", Map.of())));
+                return new Outcome("replayed", responseIn(Json.map(got.body.get("record"))));
             } else if (got.text("advice").equals("reserve_again")) {
                 if (got.text("code").equals("lease_lost")) attempt = UUID.randomUUID(); // this attempt is over; the next one is another
-                Thread.sleep(retryAfter(got, "1"));
+                sleepAbout(retryAfter(got, "1"));
             } else {
                 throw new Refused(got);
             }
@@ -116,7 +126,9 @@ public class Charge {
         try {
             // The point of no return: should we vanish from here on, nobody may try again before a person has looked.
             Answer turned = call("heartbeat", with(held, "on_lapse", "hold"));
-            if (turned.status != 200 || !"hold".equals(Json.map(turned.body.get("record")).get("on_lapse"))) return null;
+            if (turned.text("code").equals("lease_lost")) return null;
+            // A mistyped field is ignored, and answered with 200.
+            if (turned.status != 200 || !"hold".equals(Json.map(turned.body.get("record")).get("on_lapse"))) throw new Refused(turned);
             Map<String, Object> outcome;
             try {
                 outcome = charge((Number) Json.object(body).get("amount"), downstreamKey(name));
@@ -124,12 +136,32 @@ public class Charge {
                 call("release", with(held, "reason", e.getMessage()));
                 throw e;
             } // Any other exception goes up: nobody knows whether it happened, and the key stays held.
-            Answer got = call("complete", with(held, "result", outcome.get("result"), "response", outcome.get("response")));
-            if (got.status != 200) System.err.println("it happened, but is not recorded: " + got.text("code"));
+            complete(with(held, "result", outcome.get("result"), "response", outcome.get("response")));
             return Json.map(outcome.get("response"));
         } finally {
             heartbeats.shutdownNow();
         }
+    }
+
+    /** Says how it went. It has happened, so whatever this is answered, nothing is tried again but the call. */
+    static void complete(Map<String, Object> done) throws NotRecorded, InterruptedException {
+        Answer got;
+        try {
+            got = call("complete", done);
+            if (got.status == 413) { // too large, and the key must be completed
+                got = call("complete", with(done, "response", with(Json.map(done.get("response")), "body", null), "response_dropped", true));
+            }
+        } catch (NoAnswer e) {
+            throw new NotRecorded("no answer");
+        }
+        // lease_lost too: another attempt may have the key, or have settled it
+        if (got.status != 200) throw new NotRecorded(got.text("code"));
+    }
+
+    /** Gives the stored response. Where there is none, as an operator may have settled it, one is made of what is known. */
+    static Map<String, Object> responseIn(Map<String, Object> record) {
+        if (record.get("response") != null) return Json.map(record.get("response"));
+        return response("completed".equals(record.get("state")) ? 200 : 402, with(Map.of(), "resource_id", record.get("resource_id")));
     }
 
     /** Keeps the lease alive until it is shut down. */
@@ -185,11 +217,18 @@ public class Charge {
     }
 
     public static void main(String[] args) throws Exception {
+        if (URL.isEmpty() || TOKEN.isEmpty() || args.length != 2 || !args[1].matches("[0-9]{1,15}")) {
+            System.err.println("usage: KEYS_URL=... KEYS_TOKEN=... java Charge.java KEY AMOUNT");
+            System.exit(2);
+        }
         try {
             Outcome done = chargeOnce(args[0], Json.write(Map.of("amount", Long.valueOf(args[1]))));
-            System.out.println(done.how + " " + done.response.get("status") + " " + done.response.get("body"));
+            System.out.println(done.how + " " + done.response.getOrDefault("status", 200) + " " + done.response.getOrDefault("body", ""));
         } catch (Refused | NoAnswer | Unreached e) {
             System.err.println((e instanceof Refused ? "refused: " : "not charged: ") + e.getMessage());
+            System.exit(1);
+        } catch (NotRecorded e) {
+            System.err.println("it happened, but is not recorded: " + e.getMessage() + ": look the key up before anything else");
             System.exit(1);
         }
     }

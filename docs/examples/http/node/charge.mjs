@@ -11,16 +11,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 const { KEYS_URL: url, KEYS_TOKEN: token, KEYS_LEASE: lease = "30s" } = process.env;
 const patience = 60_000; // milliseconds
 
-// The answer is final, and no grant.
+// The answer is final, or not what was asked for.
 class Refused extends Error {
-  constructor(problem) {
-    super(`${problem.code}: ${problem.detail}`);
-    this.problem = problem;
+  constructor({ code = "unexpected answer", detail = "" }) {
+    super(`${code}: ${detail}`);
   }
 }
 
 // Nobody answered in time. The same call can be sent again later, with the same ids.
 class NoAnswer extends Error {}
+
+// It happened, but the key is not completed: look the key up, and do not reserve it before.
+class NotRecorded extends Error {}
 
 // Sends a call until it is answered, and gives status and answer.
 async function call(what, body, { forAtMost = patience, timeout = 30_000 } = {}) {
@@ -43,7 +45,7 @@ async function call(what, body, { forAtMost = patience, timeout = 30_000 } = {})
       // no answer, or half of one
     }
     if (Date.now() + pause > until) throw new NoAnswer(what);
-    await sleep(pause * (1 + Math.random() / 2));
+    await sleepAbout(pause);
   }
 }
 
@@ -60,6 +62,11 @@ function retryAfter(problem, headers) {
   return problem.retry_after_ms ?? (Number(headers?.get("Retry-After")) || 1) * 1000;
 }
 
+// Sleeps so long or somewhat longer, so that callers do not come back all at once.
+function sleepAbout(milliseconds) {
+  return sleep(milliseconds * (1 + Math.random() / 2));
+}
+
 // Gives how it went, and the response: that of this run, or that of the run which was first.
 async function chargeOnce(key, body) {
   const name = { operation: "POST /v1/charges", key };
@@ -72,10 +79,10 @@ async function chargeOnce(key, body) {
       if (response) return ["done", response];
       attempt = randomUUID();
     } else if (status === 200 && got.outcome === "replay") {
-      return ["replayed", got.record.response ?? {}];
+      return ["replayed", responseIn(got.record)];
     } else if (got.advice === "reserve_again") {
       if (got.code === "lease_lost") attempt = randomUUID(); // this attempt is over; the next one is another
-      await sleep(retryAfter(got));
+      await sleepAbout(retryAfter(got));
     } else {
       throw new Refused(got);
     }
@@ -90,7 +97,9 @@ async function work(name, lease, body) {
   try {
     // The point of no return: should we vanish from here on, nobody may try again before a person has looked.
     const [status, turned] = await call("heartbeat", { ...held, on_lapse: "hold" });
-    if (status !== 200 || turned.record.on_lapse !== "hold") return null;
+    if (turned.code === "lease_lost") return null;
+    // A mistyped field is ignored, and answered with 200.
+    if (status !== 200 || turned.record.on_lapse !== "hold") throw new Refused(turned);
     let outcome;
     try {
       outcome = await charge(JSON.parse(body).amount, downstreamKey(name));
@@ -99,12 +108,31 @@ async function work(name, lease, body) {
       if (e instanceof Unreached) await call("release", { ...held, reason: e.message });
       throw e;
     }
-    const [done, got] = await call("complete", { ...held, ...outcome });
-    if (done !== 200) console.error("it happened, but is not recorded:", got.code);
+    await complete({ ...held, ...outcome });
     return outcome.response;
   } finally {
     stop();
   }
+}
+
+// Says how it went. It has happened, so whatever this is answered, nothing is tried again but the call.
+async function complete(done) {
+  const unanswered = (e) => {
+    throw e instanceof NoAnswer ? new NotRecorded("no answer") : e;
+  };
+  let [status, got] = await call("complete", done).catch(unanswered);
+  if (status === 413) { // too large, and the key must be completed
+    const short = { ...done, response: { ...done.response, body: null }, response_dropped: true };
+    [status, got] = await call("complete", short).catch(unanswered);
+  }
+  // lease_lost too: another attempt may have the key, or have settled it
+  if (status !== 200) throw new NotRecorded(got.code);
+}
+
+// Gives the stored response. Where there is none, as an operator may have settled it, one is made of what is known.
+function responseIn(record) {
+  const status = record.state === "completed" ? 200 : 402;
+  return record.response ?? responseOf(status, { resource_id: record.resource_id ?? null });
 }
 
 // Keeps the lease alive until it is stopped.
@@ -145,12 +173,18 @@ function responseOf(status, body) {
   return { status, headers: [["Content-Type", "application/json"]], body: JSON.stringify(body) };
 }
 
+const [key, amount, ...more] = process.argv.slice(2);
+if (!url || !token || more.length > 0 || !/^[0-9]{1,15}$/.test(amount)) {
+  console.error("usage: KEYS_URL=... KEYS_TOKEN=... node charge.mjs KEY AMOUNT");
+  process.exit(2);
+}
 try {
-  const [key, amount] = process.argv.slice(2);
   const [how, response] = await chargeOnce(key, JSON.stringify({ amount: Number(amount) }));
-  console.log(how, response.status, response.body);
+  console.log(how, response.status ?? 200, response.body ?? "");
 } catch (e) {
-  if (!(e instanceof Refused || e instanceof NoAnswer || e instanceof Unreached)) throw e;
-  console.error(e instanceof Refused ? `refused: ${e.message}` : `not charged: ${e.message}`);
+  if (e instanceof Refused) console.error(`refused: ${e.message}`);
+  else if (e instanceof NoAnswer || e instanceof Unreached) console.error(`not charged: ${e.message}`);
+  else if (e instanceof NotRecorded) console.error(`it happened, but is not recorded: ${e.message}: look the key up before anything else`);
+  else throw e;
   process.exitCode = 1;
 }

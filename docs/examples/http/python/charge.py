@@ -7,17 +7,24 @@ charge.
 """
 import hashlib, http.client, json, os, random, sys, threading, time, urllib.error, urllib.request, uuid
 
-URL, TOKEN = os.environ["KEYS_URL"], os.environ["KEYS_TOKEN"]
+URL, TOKEN = os.environ.get("KEYS_URL"), os.environ.get("KEYS_TOKEN")
 LEASE = os.environ.get("KEYS_LEASE", "30s")
 PATIENCE = 60  # seconds
 
 
 class Refused(Exception):
-    """The answer is final, and no grant: the argument is the problem."""
+    """The answer is final, or not what was asked for."""
+
+    def __init__(self, problem):
+        super().__init__(f"{problem.get('code', 'unexpected answer')}: {problem.get('detail', '')}")
 
 
 class NoAnswer(Exception):
     """Nobody answered in time. The same call can be sent again later, with the same ids."""
+
+
+class NotRecorded(Exception):
+    """It happened, but the key is not completed: look the key up, and do not reserve it before."""
 
 
 def call(what, body, patience=PATIENCE, timeout=30):
@@ -39,7 +46,7 @@ def call(what, body, patience=PATIENCE, timeout=30):
             pass  # no answer, or half of one
         if time.monotonic() + pause > until:
             raise NoAnswer(what)
-        time.sleep(pause * random.uniform(1, 1.5))
+        sleep_about(pause)
 
 
 def problem_in(answer):
@@ -58,7 +65,13 @@ def retry_after(problem, headers):
     """Gives seconds: retry_after_ms is the exact value, Retry-After that of anybody else who answered."""
     if "retry_after_ms" in problem:
         return problem["retry_after_ms"] / 1000
-    return float(headers["Retry-After"]) if (headers["Retry-After"] or "").isdigit() else 1
+    header = headers.get("Retry-After") or ""
+    return float(header) if header.isdigit() else 1
+
+
+def sleep_about(seconds):
+    """Sleeps so long or somewhat longer, so that callers do not come back all at once."""
+    time.sleep(seconds * random.uniform(1, 1.5))
 
 
 def charge_once(key, body):
@@ -74,11 +87,11 @@ def charge_once(key, body):
                 return "done", response
             attempt = str(uuid.uuid4())
         elif status == 200 and got["outcome"] == "replay":
-            return "replayed", got["record"].get("response", {})
+            return "replayed", response_in(got["record"])
         elif got.get("advice") == "reserve_again":
             if got["code"] == "lease_lost":  # this attempt is over; the next one is another
                 attempt = str(uuid.uuid4())
-            time.sleep(retry_after(got, {"Retry-After": None}))
+            sleep_about(retry_after(got, {}))
         else:
             raise Refused(got)
     raise NoAnswer("another attempt holds the key")
@@ -90,18 +103,36 @@ def work(name, lease, body):
     with Heartbeats(held, lease["remaining_ms"] / 3000):
         # The point of no return: should we vanish from here on, nobody may try again before a person has looked.
         status, got = call("heartbeat", {**held, "on_lapse": "hold"})
-        if status != 200 or got["record"]["on_lapse"] != "hold":
+        if got.get("code") == "lease_lost":
             return None
+        if status != 200 or got["record"]["on_lapse"] != "hold":  # a mistyped field is ignored, and answered with 200
+            raise Refused(got)
         try:
             result, response = charge(json.loads(body)["amount"], downstream_key(name))
         except Unreached as e:  # it surely did not happen: the next attempt may charge
             call("release", {**held, "reason": str(e)})
             raise
         # Any other exception goes up: nobody knows whether it happened, and the key stays held.
-        status, got = call("complete", {**held, "result": result, "response": response})
-        if status != 200:
-            print("it happened, but is not recorded:", got["code"], file=sys.stderr)
+        complete({**held, "result": result, "response": response})
         return response
+
+
+def complete(done):
+    """Says how it went. It has happened, so whatever this is answered, nothing is tried again but the call."""
+    try:
+        status, got = call("complete", done)
+        if status == 413:  # too large, and the key must be completed
+            status, got = call("complete", {**done, "response": {**done["response"], "body": None}, "response_dropped": True})
+    except NoAnswer:
+        raise NotRecorded("no answer")
+    if status != 200:  # lease_lost too: another attempt may have the key, or have settled it
+        raise NotRecorded(got["code"])
+
+
+def response_in(record):
+    """Gives the stored response. Where there is none, as an operator may have settled it, one is made of what is known."""
+    status = 200 if record["state"] == "completed" else 402
+    return record.get("response") or response_of(status, {"resource_id": record.get("resource_id")})
 
 
 class Heartbeats(threading.Thread):
@@ -129,7 +160,7 @@ class Heartbeats(threading.Thread):
 
 def downstream_key(name):
     """Gives a key for the provider that is the same for every attempt, so that it refuses a second charge by itself."""
-    return hashlib.sha256(json.dumps([name["operation"], name["key"]]).encode()).hexdigest()
+    return hashlib.sha256(compact([name["operation"], name["key"]]).encode()).hexdigest()
 
 
 class Unreached(Exception):
@@ -151,14 +182,23 @@ def charge(amount, key):
 
 
 def response_of(status, body):
-    return {"status": status, "headers": [["Content-Type", "application/json"]], "body": json.dumps(body, separators=(",", ":"))}
+    return {"status": status, "headers": [["Content-Type", "application/json"]], "body": compact(body)}
+
+
+def compact(value):
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 if __name__ == "__main__":
+    if not (URL and TOKEN and len(sys.argv) == 3 and sys.argv[2].isdecimal()):
+        print("usage: KEYS_URL=... KEYS_TOKEN=... python3 charge.py KEY AMOUNT", file=sys.stderr)
+        sys.exit(2)
     try:
         how, response = charge_once(sys.argv[1], json.dumps({"amount": int(sys.argv[2])}))
     except Refused as e:
-        sys.exit(f"refused: {e.args[0]['code']}: {e.args[0]['detail']}")
+        sys.exit(f"refused: {e}")
     except (NoAnswer, Unreached) as e:
         sys.exit(f"not charged: {e}")
-    print(how, response.get("status"), response.get("body"))
+    except NotRecorded as e:
+        sys.exit(f"it happened, but is not recorded: {e}: look the key up before anything else")
+    print(how, response.get("status", 200), response.get("body", ""))
