@@ -24,6 +24,15 @@ func (w *Waiting) Await(ctx context.Context) {
 	w.answer, w.end = w.service.room.Wait(ctx, &w.call, w.atMost)
 }
 
+// AwaitThen is Await that comes back at once, and keeps no goroutine meanwhile: then is called when Await would come back. It
+// must not block.
+func (w *Waiting) AwaitThen(ctx context.Context, then func()) {
+	w.service.room.Enter(ctx, &w.call, w.atMost, func(answer storage.Answer, end waiting.End) {
+		w.answer, w.end = answer, end
+		then()
+	})
+}
+
 // Reservation gives what the call comes to after the wait, as if it had just come. Those who could not wait, or not to the
 // end, are told what was found before: thousands may be sent away at once, and the store is not asked by each of them.
 func (w *Waiting) Reservation(ctx context.Context) (Reservation, error) {

@@ -30,7 +30,7 @@ func (r *Room) wake(names []storage.Name) {
 // enqueue makes a queue ready. r.mu is held.
 func (r *Room) enqueue(q *queue) {
 	switch {
-	case q.busy:
+	case len(q.asked) > 0:
 		q.again = true
 	case !q.ready && !r.closed:
 		q.ready = true
@@ -57,57 +57,73 @@ func (r *Room) answerReady() {
 func (r *Room) takeReady() (queues []*queue, waiters []*waiter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.ready) == 0 {
-		r.ready = nil
-		r.answering--
-		return nil, nil
-	}
 	for len(r.ready) > 0 && len(queues) < groupNames && len(waiters) < groupWaiters {
 		q := r.ready[0]
-		queues, r.ready = append(queues, q), r.ready[1:]
-		q.ready, q.busy = false, true
+		r.ready, q.ready = r.ready[1:], false
 		waiting := q.waiters
 		q.waiters = nil
 		for _, w := range waiting {
 			if w.ctx.Err() != nil {
 				q.waiters = append(q.waiters, w) // it leaves by itself
 			} else {
-				waiters = append(waiters, w)
+				q.asked = append(q.asked, w)
 			}
 		}
+		if len(q.asked) > 0 {
+			queues, waiters = append(queues, q), append(waiters, q.asked...)
+		}
+		r.dropIfEmpty(q)
+	}
+	if len(queues) == 0 {
+		r.ready = nil
+		r.answering--
 	}
 	return queues, waiters
 }
 
 // answer puts the calls of a group to the store. Those that come to in progress wait on, in their old places.
 func (r *Room) answer(queues []*queue, waiters []*waiter) {
-	var answers []storage.Answer
-	if len(waiters) > 0 {
-		calls := make([]storage.Call, len(waiters))
-		for i, w := range waiters {
-			calls[i] = *w.call
-		}
-		answers = r.apply(calls)
+	calls := make([]storage.Call, len(waiters))
+	for i, w := range waiters {
+		calls[i] = *w.call
 	}
+	answers := r.apply(calls)
+	for i, end := range r.conclude(queues, waiters, answers) {
+		if end != "" {
+			r.end(waiters[i], answers[i], end)
+		}
+	}
+}
+
+// conclude says how the wait of each waiter of a group ended, and puts those back for whom it did not.
+func (r *Room) conclude(queues []*queue, waiters []*waiter, answers []storage.Answer) (ends []End) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	ends = make([]End, len(waiters))
 	back := map[storage.Name][]*waiter{}
 	for i, w := range waiters {
-		if answers[i].Outcome == storage.OutcomeInProgress && !w.left {
+		switch {
+		case answers[i].Outcome != storage.OutcomeInProgress:
+			ends[i] = Answered
+		case w.left != "":
+			ends[i] = w.left
+		default:
 			back[w.call.Name] = append(back[w.call.Name], w)
-		} else {
-			w.answer <- answers[i]
+			continue
+		}
+		if w.left == "" {
+			r.freePlace(w)
 		}
 	}
 	for _, q := range queues {
-		q.waiters = append(back[q.name], q.waiters...)
-		q.busy = false
+		q.waiters, q.asked = append(back[q.name], q.waiters...), nil
 		if q.again {
 			q.again = false
 			r.enqueue(q)
 		}
 		r.dropIfEmpty(q)
 	}
+	return ends
 }
 
 // apply puts calls to the store, which bounds the time itself. No request stands behind this goroutine: a panic must not

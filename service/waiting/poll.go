@@ -53,7 +53,7 @@ func (r *Room) waitedFor() (names []storage.Name, ok bool) {
 	}
 	names = make([]storage.Name, 0, len(r.queues))
 	for name, q := range r.queues {
-		if !q.busy && !q.ready {
+		if len(q.asked) == 0 && !q.ready {
 			names = append(names, name)
 		}
 	}

@@ -1,6 +1,6 @@
 // Package waiting holds callers whose name somebody else has a lease on, until it is settled, released or lapsed.
 //
-// A waiter costs a goroutine of its caller's and a place in a queue; it holds no database connection. Who settles or
+// A waiter costs a place in a queue; it holds no database connection, and no goroutine of the room's. Who settles or
 // releases a name through this process wakes its waiters at once (see [Room.Watch]); what other processes do, and leases
 // that run out, are found by one query for all names that are waited for. Whoever is woken is answered by the store, as
 // if the call had just come; all that are woken together share one group.
@@ -8,6 +8,7 @@ package waiting
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -49,16 +50,19 @@ type store interface {
 type queue struct {
 	name    storage.Name
 	waiters []*waiter
-	ready   bool // it is in Room.ready
-	busy    bool // its waiters are being answered
-	again   bool // it became ready meanwhile
+	asked   []*waiter // for whom the store is asked just now
+	ready   bool      // it is in Room.ready
+	again   bool      // it became ready while the store was asked
 }
 
 type waiter struct {
-	ctx    context.Context
-	call   *storage.Reserve
-	answer chan storage.Answer // takes the one answer without waiting
-	left   bool                // it has given up its place and takes whatever the answer is
+	ctx   context.Context
+	call  *storage.Reserve
+	done  func(storage.Answer, End)
+	began time.Time
+	timer *time.Timer
+	stop  func() bool // looking for the end of ctx
+	left  End         // why it has given up its place while the store is asked; else empty
 }
 
 // New makes an empty room. observer may be nil.
@@ -73,37 +77,37 @@ func New(s store, l Limits, observer Observer) *Room {
 
 // Wait waits until the call comes to something else than in progress, and gives that. There is an answer with the end
 // [Answered] alone; it may be an error of the store's.
-func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Duration) (answer storage.Answer, end End) {
-	w := &waiter{ctx: ctx, call: call, answer: make(chan storage.Answer, 1)}
-	if !r.enter(w) {
+func (r *Room) Wait(ctx context.Context, call *storage.Reserve, atMost time.Duration) (storage.Answer, End) {
+	type ended struct {
+		answer storage.Answer
+		end    End
+	}
+	done := make(chan ended, 1)
+	r.Enter(ctx, call, atMost, func(answer storage.Answer, end End) { done <- ended{answer, end} })
+	e := <-done
+	return e.answer, e.end
+}
+
+// Enter is [Room.Wait] that comes back at once, and keeps no goroutine: done is told what Wait gives, exactly once. It must
+// not block: others are told after it.
+func (r *Room) Enter(ctx context.Context, call *storage.Reserve, atMost time.Duration, done func(storage.Answer, End)) {
+	w := &waiter{ctx: ctx, call: call, done: done, began: time.Now()}
+	if !r.enter(w, atMost) {
 		r.observer.WaitEnded(Refused, 0)
-		return answer, Refused
+		done(storage.Answer{}, Refused)
 	}
-	began := time.Now()
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	end = Answered
-	select {
-	case answer = <-w.answer:
-	case <-timer.C:
-		end = TimedOut
-	case <-ctx.Done():
-		end = Gone
-	case <-r.stop.Done():
-		end = ShutDown
-	}
-	if !r.leave(w) && end != Answered {
-		answer = <-w.answer // it is being answered just now: that may be a lease, which must not be lost
-		if answer.Outcome != storage.OutcomeInProgress {
-			end = Answered
-		}
-	}
+}
+
+// end tells a waiter, who has no place any more. r.mu is not held.
+func (r *Room) end(w *waiter, answer storage.Answer, end End) {
+	w.timer.Stop()
+	w.stop()
 	told := end
 	if end == Answered && answer.Err != nil {
 		told = Failed
 	}
-	r.observer.WaitEnded(told, time.Since(began))
-	return answer, end
+	r.observer.WaitEnded(told, time.Since(w.began))
+	w.done(answer, end)
 }
 
 // Waiters tells how many wait now.
@@ -117,8 +121,15 @@ func (r *Room) Waiters() int {
 func (r *Room) SendAway() {
 	r.mu.Lock()
 	r.closed = true
-	r.mu.Unlock()
 	r.cancel()
+	var all []*waiter
+	for _, q := range r.queues {
+		all = append(append(all, q.waiters...), q.asked...)
+	}
+	r.mu.Unlock()
+	for _, w := range all {
+		r.leave(w, ShutDown)
+	}
 }
 
 // Close does the same, and waits for what is under way in the store.
@@ -127,7 +138,7 @@ func (r *Room) Close() {
 	r.work.Wait()
 }
 
-func (r *Room) enter(w *waiter) bool {
+func (r *Room) enter(w *waiter, atMost time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	tenant := w.call.Tenant
@@ -142,6 +153,8 @@ func (r *Room) enter(w *waiter) bool {
 		r.queues[q.name] = q
 	}
 	q.waiters = append(q.waiters, w)
+	w.timer = time.AfterFunc(atMost, func() { r.leave(w, TimedOut) })
+	w.stop = context.AfterFunc(w.ctx, func() { r.leave(w, Gone) })
 	if !r.polling {
 		r.polling = true
 		r.work.Go(r.poll)
@@ -149,34 +162,48 @@ func (r *Room) enter(w *waiter) bool {
 	return true
 }
 
-// leave gives up the place of a waiter. It tells whether the waiter was still in its queue: one that is not has been
-// answered, or is being answered.
-func (r *Room) leave(w *waiter) (waited bool) {
+// leave gives up the place of a waiter, and with it its wait. If the store is asked for it just now, the answer may be a
+// lease, which must not be lost: it is told after that.
+func (r *Room) leave(w *waiter, end End) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	waited := r.giveUp(w, end)
+	r.mu.Unlock()
+	if waited {
+		r.end(w, storage.Answer{}, end)
+	}
+}
+
+// giveUp tells whether the waiter was in its queue. r.mu is held.
+func (r *Room) giveUp(w *waiter, end End) (waited bool) {
+	q := r.queues[w.call.Name]
+	if q == nil || w.left != "" { // it is over
+		return false
+	}
+	i := slices.Index(q.waiters, w)
+	switch {
+	case i >= 0:
+		q.waiters = slices.Delete(q.waiters, i, i+1)
+	case slices.Contains(q.asked, w):
+		w.left = end
+	default:
+		return false
+	}
+	r.freePlace(w)
+	r.dropIfEmpty(q)
+	return i >= 0
+}
+
+// freePlace gives a place back. r.mu is held.
+func (r *Room) freePlace(w *waiter) {
 	r.total--
 	if r.byTenant[w.call.Tenant]--; r.byTenant[w.call.Tenant] == 0 {
 		delete(r.byTenant, w.call.Tenant)
 	}
-	q := r.queues[w.call.Name]
-	if q == nil { // it was answered, and nobody else waits
-		return false
-	}
-	for i, other := range q.waiters {
-		if other == w {
-			q.waiters = append(q.waiters[:i:i], q.waiters[i+1:]...)
-			waited = true
-			break
-		}
-	}
-	w.left = true
-	r.dropIfEmpty(q)
-	return waited
 }
 
 // dropIfEmpty forgets a name that nobody waits for. r.mu is held.
 func (r *Room) dropIfEmpty(q *queue) {
-	if len(q.waiters) == 0 && !q.busy && !q.ready {
+	if len(q.waiters) == 0 && len(q.asked) == 0 && !q.ready {
 		delete(r.queues, q.name)
 	}
 }
