@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reprise-idempotency/reprise/storage"
 	"github.com/reprise-idempotency/reprise/storage/postgres"
@@ -50,6 +51,27 @@ func TestASmallPoolServesManyCallers(t *testing.T) {
 	all.Wait()
 	if err := errors.Join(failures...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Ensure that a connection which does not end does not keep the store from closing: the service could not go down while
+// its database hangs.
+func TestAConnectionThatHangsDoesNotKeepTheStoreOpen(t *testing.T) {
+	s := open(t, migrated(t), postgres.Options{})
+	conn, err := s.Pool().Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("closing hangs")
 	}
 }
 
