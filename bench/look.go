@@ -14,6 +14,7 @@ import (
 type looked struct {
 	memory      int     // that is resident, in MiB
 	connections float64 // to the database that are in use
+	waiting     float64 // callers
 	polls       float64 // looks of those who wait, so far
 	polled      float64 // seconds that they took
 }
@@ -38,6 +39,7 @@ func look(ctx context.Context, s *server) (l looked, err error) {
 	}
 	for series, into := range map[string]*float64{
 		"reprise_store_connections_acquired":     &l.connections,
+		"reprise_waiting":                        &l.waiting,
 		`reprise_wait_polls_total{result="ok"}`:  &l.polls,
 		`reprise_wait_poll_duration_seconds_sum`: &l.polled,
 	} {

@@ -13,7 +13,8 @@ import (
 const (
 	waiters    = 5000
 	tenants    = 5
-	settledPer = 500 // names each second
+	settledPer = 500  // names each second
+	arriving   = 1000 // each second, until all of them wait
 	steady     = 20 * time.Second
 	seats      = 32 // names that are taken at once at the beginning
 )
@@ -25,8 +26,8 @@ type setting struct {
 	elsewhere bool // the names are settled through another service than the one that they wait in
 }
 
-// waiting keeps 5,000 callers waiting, each for a name of its own, settles 500 of the names each second, and measures how
-// soon the waiter has its answer after the settlement was acknowledged.
+// waiting keeps 5,000 callers waiting, each for a name of its own, and once all of them do it settles 500 of the names each
+// second, and measures how soon the waiter has its answer after the settlement was acknowledged.
 func waiting(ctx context.Context, m *machine) error {
 	url, err := m.database(ctx)
 	if err != nil {
@@ -75,12 +76,8 @@ func waitingRun(ctx context.Context, m *machine, url string, s setting) error {
 	if err != nil {
 		return err
 	}
-	after, err := look(ctx, here)
-	if err != nil {
-		return err
-	}
-	asked := after.polls - before.polls
-	each := time.Duration((after.polled - before.polled) / asked * float64(time.Second))
+	asked := report.after.polls - report.before.polls
+	each := time.Duration((report.after.polled - report.before.polled) / asked * float64(time.Second))
 	fmt.Printf("%s\n  %d waiters of %d tenants, %d names settled each second for %v\n", s.what, waiters, tenants, settledPer, steady)
 	fmt.Printf("  woken after: p50 %v, p99 %v, most %v (%d samples)\n", report.percentile(50), report.percentile(99), report.percentile(100), len(report.woken))
 	fmt.Printf("  polls: %.1f a second, %v each\n  memory: %d MiB more (%d before, %d at most)\n", asked/report.took.Seconds(), each.Round(time.Millisecond/10), report.memory-before.memory, before.memory, report.memory)
@@ -108,6 +105,8 @@ type crowdReport struct {
 	ended       bool
 	woken       []time.Duration
 	took        time.Duration
+	before      looked // when all of the first waited
+	after       looked
 	memory      int // MiB, at most
 	connections []float64
 }
@@ -151,9 +150,15 @@ func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 	}
 	queue := make(chan held, 2*waiters)
 	var all sync.WaitGroup
+	arrival := time.NewTicker(time.Second / arriving)
+	defer arrival.Stop()
 	for _, h := range first {
+		<-arrival.C
 		queue <- h
 		all.Go(func() { c.wait(ctx, h, report, failed) })
+	}
+	if err := c.seated(ctx, here, report); err != nil {
+		return nil, err
 	}
 	began := time.Now()
 	tick := time.NewTicker(time.Second / settledPer)
@@ -176,6 +181,9 @@ func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 		}
 	}
 	report.end(time.Since(began))
+	if report.after, err = look(ctx, here); err != nil {
+		return nil, err
+	}
 	for range waiters { // those who still wait are let go, no faster than before
 		select {
 		case <-tick.C:
@@ -190,6 +198,21 @@ func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 		return nil, err
 	default:
 		return report, nil
+	}
+}
+
+// seated comes back when all of the first wait.
+func (c *crowd) seated(ctx context.Context, here *server, report *crowdReport) error {
+	for {
+		now, err := look(ctx, here)
+		if err != nil {
+			return err
+		}
+		report.memory = max(report.memory, now.memory)
+		report.before = now
+		if now.waiting == waiters {
+			return nil
+		}
 	}
 }
 

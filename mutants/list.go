@@ -89,6 +89,8 @@ var mutants = []mutant{
 	{"replay: binary bodies travel as text", "service/httpapi/values.go", "if utf8.Valid(b) && !strings.ContainsRune(string(b), 0) {", "if len(b) >= 0 && (utf8.Valid(b) || true) && !strings.ContainsRune(\"\", 0) {", api},
 	{"retry-after: not bounded", "service/errors.go", "e.RetryAfter = min(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", "e.RetryAfter = max(a.Record.LeaseExpiresAt.Sub(a.Now), maxRetryAfter)", api},
 
+	{"close: a connection that hangs is awaited", "storage/postgres/postgres.go", "case <-time.After(closeTimeout):", "case <-time.After(closeTimeout + 1<<40):", postgres},
+
 	// Operators.
 	{"resolve: version not compared", "storage/life/operator.go", "	case r.VersionText() != c.Version:\n		return storage.OutcomeVersionConflict, nil\n	case r.State != storage.InProgress:", "	case r.State != storage.InProgress:", sqlite},
 	{"resolve: a live lease needs no force", "storage/life/operator.go", "case r.StateAt(now) == storage.InProgress && !c.Force:", "case r.StateAt(now) == storage.Completed && !c.Force:", sqlite},
@@ -113,6 +115,10 @@ var mutants = []mutant{
 	{"wait: a lease that comes with the end of the wait is lost", "service/waiting/answer.go", "case answers[i].Outcome != storage.OutcomeInProgress:", "case answers[i].Outcome != storage.OutcomeInProgress && w.left == \"\":", waiting},
 	{"wait: a place is given back twice", "service/waiting/answer.go", "		if w.left == \"\" {\n			r.freePlace(w)", "		if w != nil {\n			r.freePlace(w)", waiting},
 	{"wait: who is asked for is told twice", "service/waiting/room.go", "	return i >= 0\n", "	return true\n", waiting},
+	{"park: a hang-up is not noticed", "service/httpapi/park.go", "hangup.Watch(p.conn, hangUp)", "hangup.Watch(p.conn, func() {})", api},
+	{"park: the connection seems to stay", "service/httpapi/park.go", "Close: true", "Close: false", api},
+	{"park: nobody awaits it", "service/httpapi/park.go", "		a.parked.Wait()\n", "", api},
+	{"park: an answer is cut off by what was not read", "service/httpapi/park.go", "		_, _ = io.Copy(io.Discard, p.conn)\n", "", api},
 	{"batch: a call needs no right of its own", "service/batch.go", "		call, err := r.call(s, p)\n		if err != nil {", "		call, err := r.call(s, p)\n		if err != nil && call == nil && p.Tenant() == \"\" {", api},
 	{"batch: its answer has no bound", "service/httpapi/batch.go", "b.full = b.shown > 0 &&", "b.full = b.shown < 0 &&", api},
 	{"batch: calls past the limit are read", "service/httpapi/batch.go", "case len(*calls) == most:", "case len(*calls) == 1<<30:", api},

@@ -118,7 +118,7 @@ func (s *running) run(ctx context.Context, listener net.Listener) error {
 	time.Sleep(s.drainDelay) // so that a load balancer sees it before connections are refused
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := server.Shutdown(stop); err != nil {
+	if err := errors.Join(server.Shutdown(stop), s.api.AwaitParked(stop)); err != nil {
 		return errors.Join(fmt.Errorf("some requests did not finish within %s: %w", shutdownTimeout, err), server.Close())
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {

@@ -7,34 +7,38 @@ import (
 )
 
 // waits says that a call has to wait. It goes up to where nothing of the call is on the stack any more: thousands wait at
-// once, and the stack of a goroutine is given back to half its size when only a quarter of it is in use.
+// once, and each is to cost as little as it can.
 type waits struct{ waiting *service.Waiting }
 
 func (*waits) Error() string { return "the call has to wait" }
 
-// await waits for a call that has to, and then answers it.
+// await makes a call wait that has to, and then answers it. One that can be parked is answered elsewhere: see isParked.
 func (a *API) await(next echo.HandlerFunc) echo.HandlerFunc {
-	answer := a.recoverPanic(a.answerWaited)
 	return func(c echo.Context) error {
 		err := next(c)
 		w, ok := err.(*waits)
-		if !ok {
+		if !ok || a.park(c, w) {
 			return err
 		}
 		w.waiting.Await(c.Request().Context())
-		c.Set(waitedKey, w.waiting)
-		return answer(c)
+		return a.answerWaited(c, w)
 	}
 }
 
-const waitedKey = "waited"
+// isParked tells of what await gave whether the call is answered, and ended, where it is parked.
+func isParked(err error) bool {
+	_, parked := err.(*waits)
+	return parked
+}
 
-func (a *API) answerWaited(c echo.Context) error {
-	waiting := c.Get(waitedKey).(*service.Waiting)
-	status, answer, err := reserveAnswer(waiting.Reservation(c.Request().Context()))
-	if err != nil {
-		return err
-	}
-	noteOutcome(c, answer)
-	return respond(c, status, "application/json", answer)
+// answerWaited answers a call that has waited.
+func (a *API) answerWaited(c echo.Context, w *waits) error {
+	return a.recoverPanic(func(c echo.Context) error {
+		status, answer, err := reserveAnswer(w.waiting.Reservation(c.Request().Context()))
+		if err != nil {
+			return err
+		}
+		noteOutcome(c, answer)
+		return respond(c, status, "application/json", answer)
+	})(c)
 }

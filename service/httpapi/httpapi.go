@@ -6,6 +6,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type API struct {
 	echo     *echo.Echo
 	observer Observer
 	draining atomic.Bool
+	parked   sync.WaitGroup // calls that wait, or are being answered after it, apart from the HTTP server
 }
 
 // New makes the API.

@@ -27,10 +27,15 @@ func (a *API) identify(next echo.HandlerFunc) echo.HandlerFunc {
 		if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 			id = uuid.Must(uuid.NewV7()).String()
 		}
-		c.Response().Header().Set(requestIDHeader, id)
-		c.Response().Header().Set(versionHeader, a.Version)
+		a.introduce(c, id)
 		return next(c)
 	}
+}
+
+// introduce sets what every answer has.
+func (a *API) introduce(c echo.Context, requestID string) {
+	c.Response().Header().Set(requestIDHeader, requestID)
+	c.Response().Header().Set(versionHeader, a.Version)
 }
 
 // recoverPanic makes a panic an error of this one request.
@@ -38,12 +43,14 @@ func (a *API) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+				err = panicked(r)
 			}
 		}()
 		return next(c)
 	}
 }
+
+func panicked(r any) error { return fmt.Errorf("panic: %v\n%s", r, debug.Stack()) }
 
 // authenticate finds out who is calling. Nothing of the body is read before.
 func (a *API) authenticate(next echo.HandlerFunc) echo.HandlerFunc {

@@ -45,8 +45,9 @@ func Outcomes() []string {
 	return all
 }
 
-// Keys of what a request is known by, once it has been read.
+// Keys of what is noted of a call: when it began, the name that it is about, what it came to.
 const (
+	beganKey   = "began"
 	nameKey    = "name"
 	outcomeKey = "outcome"
 )
@@ -79,24 +80,32 @@ func (a *API) observe(next echo.HandlerFunc) echo.HandlerFunc {
 			a.log(c, "", err, 0)
 			return err
 		}
-		began := time.Now()
 		a.observer.Began()
-		defer a.observer.Ended()
+		c.Set(beganKey, time.Now())
 		err := next(c)
-		took := time.Since(began)
-		outcome, _ := c.Get(outcomeKey).(string)
-		switch {
-		case isCanceled(c.Request().Context(), err):
-			outcome = outcomeCanceled
-		case err != nil:
-			outcome = string(asServiceError(err).Code)
-		case outcome == "":
-			outcome = outcomeOK
+		if isParked(err) {
+			return nil
 		}
-		a.observer.Called(call, outcome, took)
-		a.log(c, outcome, err, took)
+		a.ended(c, call, err)
 		return err
 	}
+}
+
+// ended counts and logs a call that came to an error, or to what noteOutcome was told.
+func (a *API) ended(c echo.Context, call string, err error) {
+	a.observer.Ended()
+	took := time.Since(c.Get(beganKey).(time.Time))
+	outcome, _ := c.Get(outcomeKey).(string)
+	switch {
+	case isCanceled(c.Request().Context(), err):
+		outcome = outcomeCanceled
+	case err != nil:
+		outcome = string(asServiceError(err).Code)
+	case outcome == "":
+		outcome = outcomeOK
+	}
+	a.observer.Called(call, outcome, took)
+	a.log(c, outcome, err, took)
 }
 
 // isCanceled tells whether a call failed because its caller hung up, which is no fault of the service.

@@ -107,6 +107,9 @@ func serveAs(t *testing.T, store storage.Store, limits service.Limits, c httpapi
 	t.Cleanup(func() {
 		c.Service.StopWaiting() // else it is waited for them
 		listening.Close()
+		if err := api.AwaitParked(noContext); err != nil {
+			t.Error(err)
+		}
 	})
 	return &server{url: listening.URL, api: api, store: store}
 }

@@ -1,0 +1,190 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/reprise-idempotency/reprise/service/httpapi/hangup"
+)
+
+// wire is a connection on which a test speaks HTTP by itself.
+type wire struct {
+	*net.TCPConn
+	t *testing.T
+}
+
+// dial makes one to the caller's server.
+func (k *key) dial() wire {
+	k.t.Helper()
+	conn := must(net.Dial("tcp", strings.TrimPrefix(k.url, "http://")))
+	k.t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(hang))
+	return wire{conn.(*net.TCPConn), k.t}
+}
+
+// request gives a call as it is written on a line.
+func (k *key) request(version, call string, f ...fields) string {
+	body := must(json.Marshal(merged(append([]fields{k.name}, f...)...)))
+	return fmt.Sprintf("POST /v1/keys/%s %s\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nX-Request-Id: its-own\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		call, version, k.token, len(body), body)
+}
+
+func (l wire) write(text string) {
+	l.t.Helper()
+	if _, err := io.WriteString(l, text); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// waitsOn sends a call that waits, with what else the caller sends behind it, and comes back when it is waiting.
+func (s *server) waitsOn(l wire, k *key, version, behind string) {
+	l.t.Helper()
+	before := s.api.Service.Waiters()
+	l.write(k.request(version, "reserve", fields{"fingerprint": mine}, attempt(2), patient) + behind)
+	s.until(l.t, "it waits", func() bool { return s.api.Service.Waiters() > before })
+}
+
+// wantLast reads one answer, after which the connection is at its end, with nothing lost.
+func (l wire) wantLast(status int) (*http.Response, string) {
+	l.t.Helper()
+	from := bufio.NewReader(l)
+	answer, err := http.ReadResponse(from, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	body := string(must(io.ReadAll(answer.Body)))
+	if answer.StatusCode != status {
+		l.t.Fatalf("answered %d, want %d: %s", answer.StatusCode, status, body)
+	}
+	if rest, err := io.ReadAll(from); len(rest) > 0 || err != nil {
+		l.t.Errorf("after the answer came %q and %v, want the end", rest, err)
+	}
+	return answer, body
+}
+
+// Ensure that the answer to a call that waited is as any other, by either version of HTTP/1, and says that it ends its
+// connection.
+func TestAnswerAfterAWaitIsTheLast(t *testing.T) {
+	eachStore(t, func(t *testing.T, s *server) {
+		for _, version := range []string{"HTTP/1.1", "HTTP/1.0"} {
+			k := s.as(t, "acme").key(version)
+			live(k)
+			l := k.dial()
+			s.waitsOn(l, k, version, "")
+			k.complete(fields{"response": response()}).want(200, "completed")
+			answer, body := l.wantLast(200)
+			want := map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+				"X-Request-Id": "its-own", "Reprise-Version": "unknown", "Content-Length": fmt.Sprint(len(body))}
+			for name, value := range want {
+				if got := answer.Header.Get(name); got != value {
+					t.Errorf("%s: %s is %q, want %q", version, name, got, value)
+				}
+			}
+			if date, err := http.ParseTime(answer.Header.Get("Date")); err != nil || time.Since(date).Abs() > time.Minute {
+				t.Errorf("%s: Date is %q", version, answer.Header.Get("Date"))
+			}
+			if answer.Proto != version || !answer.Close {
+				t.Errorf("answered by %s, and it ends the connection: %v", answer.Proto, answer.Close)
+			}
+		}
+	})
+}
+
+// Ensure that a refusal after a wait is as any other.
+func TestRefusalAfterAWait(t *testing.T) {
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		k := s.as(t, "acme").key("k")
+		live(k)
+		l := k.dial()
+		l.write(k.request("HTTP/1.1", "reserve", fields{"fingerprint": mine, "wait": "50ms"}, attempt(2)))
+		answer, body := l.wantLast(409)
+		if got := answer.Header.Get("Content-Type"); got != "application/problem+json" || answer.Header.Get("Retry-After") != "2" {
+			t.Errorf("answered with %q, Retry-After %q: %s", got, answer.Header.Get("Retry-After"), body)
+		}
+	})
+}
+
+// Ensure that what a caller sends behind a call that waits is not answered, as the end of the connection tells it, and
+// takes nothing from the answer.
+func TestSentBehindAWait(t *testing.T) {
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		for _, n := range []int{1, 1000} {
+			k := s.as(t, "acme").key(fmt.Sprint(n))
+			live(k)
+			l := k.dial()
+			s.waitsOn(l, k, "HTTP/1.1", strings.Repeat(k.request("HTTP/1.1", "release", fields{"lease_token": k.lease}), n))
+			k.complete().want(200, "completed")
+			l.wantLast(200)
+			k.lookup().want(200, "completed")
+		}
+	})
+}
+
+// Ensure that a caller who hangs up while it waits is noticed however it does it, and whatever it has sent before.
+func TestEveryHangUpIsNoticed(t *testing.T) {
+	if !hangup.Possible {
+		t.Skip("not on this system")
+	}
+	ways := map[string]func(l wire) error{
+		"closes":                  func(l wire) error { return l.Close() },
+		"closes its sending half": func(l wire) error { return l.CloseWrite() },
+		"resets":                  func(l wire) error { return errors.Join(l.SetLinger(0), l.Close()) },
+	}
+	eachStore(t, func(t *testing.T, s *server) {
+		for way, hangUp := range ways {
+			for _, behind := range []int{0, 1, 10_000} {
+				k := s.as(t, "acme").key(fmt.Sprint(way, behind))
+				live(k)
+				l := k.dial()
+				s.waitsOn(l, k, "HTTP/1.1", strings.Repeat("x", behind))
+				if err := hangUp(l); err != nil {
+					t.Fatal(err)
+				}
+				s.until(t, "the place is free: it "+way, func() bool { return s.api.Service.Waiters() == 0 })
+				giveBack(k)
+				k.lookup().want(200, "released")
+			}
+		}
+	})
+}
+
+// Ensure that a call that waits keeps nothing of the HTTP server's, which goes down without it; and that whoever goes down
+// can wait until it is answered.
+func TestParkedCallsAreAwaited(t *testing.T) {
+	if !hangup.Possible {
+		t.Skip("not on this system")
+	}
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		server := s.api.Server()
+		c := s.as(t, "acme")
+		c.url = s.listen(t, server).url()
+		k := c.key("k")
+		live(k)
+		l := k.dial()
+		s.waitsOn(l, k, "HTTP/1.1", "")
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		awaited := make(chan error, 1)
+		go func() { awaited <- s.api.AwaitParked(t.Context()) }()
+		select {
+		case err := <-awaited:
+			t.Fatalf("nobody was awaited: %v", err)
+		default:
+		}
+		s.api.Drain()
+		l.wantLast(409)
+		_ = l.Close()
+		if err := <-awaited; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
