@@ -143,6 +143,9 @@ func eachLeaving(t *testing.T, meanwhile func(p *process, n storage.Name), then 
 			}
 			<-slow.answer
 			then(p, end, w.over())
+			if n := p.room.Waiters(); n != 0 {
+				t.Errorf("%d wait, want none: a place was given back twice", n)
+			}
 		})
 	}
 }
