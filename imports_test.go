@@ -40,7 +40,8 @@ var layers = map[string][]string{
 	"service/metrics":                {"storage", "service/sweeper", "service/waiting"},
 	"service/auth":                   {},
 	"service/apidocs":                {},
-	"service/httpapi":                {"service", "service/auth", "storage", "client/wire", "client/fingerprint"},
+	"service/httpapi":                {"service", "service/auth", "service/httpapi/hangup", "storage", "client/wire", "client/fingerprint"},
+	"service/httpapi/hangup":         {},
 	"cmd/reprise": {".", "client/wire", "service", "service/apidocs", "service/auth", "service/httpapi", "service/metrics",
 		"service/sweeper", "storage", "storage/postgres", "storage/sqlite", "migrations"},
 }
@@ -52,6 +53,7 @@ var outside = map[string][]string{
 	"github.com/ory/dockertest":      {"storage/storagetest/pgtest"},
 	"modernc.org/sqlite":             {"storage/sqlite", "bench", "crash"},
 	"database/sql":                   {"storage/sqlite", "migrations", "bench", "crash"},
+	"golang.org/x/sys":               {"service/httpapi/hangup"},
 	"net/http":                       {"service/apidocs", "service/httpapi", "cmd/reprise", "bench", "crash"},
 	"github.com/golang-jwt/jwt":      {"service/auth"},
 	"github.com/pressly/goose":       {"migrations", "storage/postgres", "storage/sqlite", "cmd/reprise"},
