@@ -23,7 +23,7 @@ lint: ## gofmt, go vet and staticcheck in all modules
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	@set -e; for m in $(MODULES); do echo "== $$m"; (cd $$m && go vet ./... && go run $(STATICCHECK) ./...); done
 
-mutants: ## Break the code in known ways, one at a time: the tests must fail each time (some 25 minutes)
+mutants: ## Break the code in known ways, one at a time: the tests must fail each time (some 35 minutes)
 	go run ./mutants
 
 crash: ## Kill the service and Postgres under load, and compare with what was acknowledged (some 6 minutes)
