@@ -18,6 +18,9 @@ type Waiting struct {
 	end     waiting.End
 }
 
+// HasPlace tells whether there is a place to wait just now.
+func (w *Waiting) HasPlace() bool { return w.service.room.HasPlace(w.call.Tenant) }
+
 // Await returns when the holder settled, released or lapsed, when the time is over, ctx ends, or the service goes down; at
 // once when there is no place to wait.
 func (w *Waiting) Await(ctx context.Context) {

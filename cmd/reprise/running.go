@@ -118,7 +118,11 @@ func (s *running) run(ctx context.Context, listener net.Listener) error {
 	time.Sleep(s.drainDelay) // so that a load balancer sees it before connections are refused
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	if err := errors.Join(server.Shutdown(stop), s.api.AwaitParked(stop)); err != nil {
+	err := server.Shutdown(stop)
+	if err == nil { // no call can be parked any more
+		err = s.api.AwaitParked(stop)
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("some requests did not finish within %s: %w", shutdownTimeout, err), server.Close())
 	}
 	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -32,17 +34,18 @@ type parked struct {
 // park takes a call that has to wait from the HTTP server, where that is possible: not by HTTP/2, whose calls share a
 // connection.
 func (a *API) park(c echo.Context, w *waits) bool {
-	if !hangup.Possible || c.Request().ProtoMajor != 1 {
+	if c.Request().ProtoMajor != 1 || !w.waiting.HasPlace() || !hangup.Possible() {
 		return false
 	}
+	a.parked.Add(1) // before the HTTP server forgets the connection, so that one of the two always knows of it
 	conn, _, err := c.Response().Hijack() // a request that was sent behind this one is not answered; the end of the connection says so
 	if err != nil {
+		a.parked.Done()
 		return false
 	}
-	p := &parked{api: a, conn: conn, minor: c.Request().ProtoMinor, requestID: c.Response().Header().Get(requestIDHeader),
+	p := &parked{api: a, conn: conn, minor: min(c.Request().ProtoMinor, 1), requestID: c.Response().Header().Get(requestIDHeader),
 		principal: principal(c), began: c.Get(beganKey).(time.Time), waits: w}
 	p.name, _ = c.Get(nameKey).(wire.Name)
-	a.parked.Add(1)
 	p.wait()
 	return true
 }
@@ -67,8 +70,8 @@ func (a *API) AwaitParked(ctx context.Context) error {
 func (p *parked) wait() {
 	ctx, hangUp := context.WithCancel(context.Background())
 	forget, err := hangup.Watch(p.conn, hangUp)
-	if err != nil { // the connection has broken
-		hangUp()
+	if err != nil { // it waits all the same; only its hanging up would not be noticed
+		p.api.Log.Warn("a connection is not watched while its call waits", "err", err)
 		forget = func() {}
 	}
 	p.waits.waiting.AwaitThen(ctx, func() {
@@ -82,12 +85,12 @@ func (p *parked) wait() {
 	})
 }
 
-// answer gives the message that answers the call; nothing after a fault of ours, which must not end the process.
-func (p *parked) answer(ctx context.Context) (message []byte) {
+// answer gives what answers the call; nil after a fault of ours, which must not end the process.
+func (p *parked) answer(ctx context.Context) (answer *collected) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.api.Log.Error("a call that waited could not be answered", "err", panicked(r))
-			message = nil
+			answer = nil
 		}
 	}()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, pathReserve, http.NoBody)
@@ -106,22 +109,29 @@ func (p *parked) answer(ctx context.Context) (message []byte) {
 	if err != nil {
 		p.api.writeError(err, c)
 	}
-	return to.message(p.minor)
+	return &to
 }
 
-// lingering is how long a caller has to hang up after its answer: if anything that it sent is unread when the connection
-// is closed, the answer may be taken from it.
-const lingering = 500 * time.Millisecond
+// A caller has as long to hang up after its answer as it may need to read it, at no less than slowest bytes a second: if
+// anything that it sent is unread when the connection is closed, what it has not received yet may be taken from it.
+const (
+	lingering = 500 * time.Millisecond
+	slowest   = 32 << 10
+)
 
 // send writes the answer and ends the connection. What fails has no one to be told: the caller has gone, and the call was
 // done.
-func (p *parked) send(answer []byte) {
+func (p *parked) send(answer *collected) {
 	defer p.conn.Close()
+	if answer == nil {
+		return
+	}
+	size := time.Duration(answer.body.Len())
 	_ = p.conn.SetWriteDeadline(time.Now().Add(writeTimeout))
-	_, _ = p.conn.Write(answer)
+	_ = answer.write(p.conn, p.minor)
 	if half, ok := p.conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
-		_ = p.conn.SetReadDeadline(time.Now().Add(lingering))
+		_ = p.conn.SetReadDeadline(time.Now().Add(min(lingering+size*time.Second/slowest, writeTimeout)))
 		_, _ = io.Copy(io.Discard, p.conn)
 	}
 }
@@ -147,12 +157,11 @@ func (c *collected) WriteHeader(status int) { c.status = status }
 // Write keeps the body.
 func (c *collected) Write(body []byte) (int, error) { return c.body.Write(body) }
 
-// message gives the bytes of the answer.
-func (c *collected) message(minor int) []byte {
+// write sends the answer, which is used up by it.
+func (c *collected) write(to io.Writer, minor int) error {
 	c.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	answer := http.Response{StatusCode: c.status, ProtoMajor: 1, ProtoMinor: minor, Header: c.header, Close: true,
 		ContentLength: int64(c.body.Len()), Body: io.NopCloser(&c.body)}
-	var message bytes.Buffer
-	_ = answer.Write(&message) // to memory
-	return message.Bytes()
+	buffered := bufio.NewWriter(to) // for the head; a large body is not copied
+	return errors.Join(answer.Write(buffered), buffered.Flush())
 }

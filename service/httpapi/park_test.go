@@ -76,7 +76,7 @@ func (l wire) wantLast(status int) (*http.Response, string) {
 // other than Linux then throw away an answer that was not read yet.
 func (l wire) wantNoReset(s *server) {
 	l.t.Helper()
-	if !hangup.Possible {
+	if !hangup.Possible() {
 		return // net/http closes the connection, in its own way
 	}
 	if err := errors.Join(l.CloseWrite(), s.api.AwaitParked(l.t.Context())); err != nil {
@@ -95,7 +95,7 @@ func (l wire) wantNoReset(s *server) {
 // connection.
 func TestAnswerAfterAWaitIsTheLast(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *server) {
-		for _, version := range []string{"HTTP/1.1", "HTTP/1.0"} {
+		for version, ours := range map[string]string{"HTTP/1.1": "HTTP/1.1", "HTTP/1.0": "HTTP/1.0", "HTTP/1.7": "HTTP/1.1"} {
 			k := s.as(t, "acme").key(version)
 			live(k)
 			l := k.dial()
@@ -112,7 +112,7 @@ func TestAnswerAfterAWaitIsTheLast(t *testing.T) {
 			if date, err := http.ParseTime(answer.Header.Get("Date")); err != nil || time.Since(date).Abs() > time.Minute {
 				t.Errorf("%s: Date is %q", version, answer.Header.Get("Date"))
 			}
-			if answer.Proto != version || !answer.Close {
+			if answer.Proto != ours || !answer.Close {
 				t.Errorf("answered by %s, and it ends the connection: %v", answer.Proto, answer.Close)
 			}
 		}
@@ -152,7 +152,7 @@ func TestSentBehindAWait(t *testing.T) {
 
 // Ensure that a caller who hangs up while it waits is noticed however it does it, and whatever it has sent before.
 func TestEveryHangUpIsNoticed(t *testing.T) {
-	if !hangup.Possible {
+	if !hangup.Possible() {
 		t.Skip("not on this system")
 	}
 	ways := map[string]func(l wire) error{
@@ -181,7 +181,7 @@ func TestEveryHangUpIsNoticed(t *testing.T) {
 // Ensure that a call that waits keeps nothing of the HTTP server's, which goes down without it; and that whoever goes down
 // can wait until it is answered.
 func TestParkedCallsAreAwaited(t *testing.T) {
-	if !hangup.Possible {
+	if !hangup.Possible() {
 		t.Skip("not on this system")
 	}
 	beforeAnyStore(t, func(t *testing.T, s *server) {
@@ -205,6 +205,75 @@ func TestParkedCallsAreAwaited(t *testing.T) {
 		_ = l.Close()
 		if err := s.api.AwaitParked(t.Context()); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// Ensure that a call is awaited from before the HTTP server forgets its connection: else a service that goes down then would
+// cut it off.
+func TestParkedCallsAreKnownBeforeTheServerForgetsThem(t *testing.T) {
+	if !hangup.Possible() {
+		t.Skip("not on this system")
+	}
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		server := s.api.Server()
+		known := make(chan bool, 1)
+		server.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateHijacked {
+				soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+				defer cancel()
+				known <- s.api.AwaitParked(soon) != nil
+			}
+		}
+		c := s.as(t, "acme")
+		c.url = s.listen(t, server).url()
+		k := c.key("k")
+		live(k)
+		l := k.dial()
+		s.waitsOn(l, k, "HTTP/1.1", "")
+		if !<-known {
+			t.Error("nobody knew of the call")
+		}
+	})
+}
+
+// Ensure that a caller that reads slowly, and sends more meanwhile, gets all of a large answer.
+func TestALargeAnswerIsReadSlowly(t *testing.T) {
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		k := s.as(t, "acme").key("k")
+		live(k)
+		l := k.dial()
+		if err := l.SetReadBuffer(4 << 10); err != nil {
+			t.Fatal(err)
+		}
+		s.waitsOn(l, k, "HTTP/1.1", "")
+		large := strings.Repeat("x", 1<<20)
+		k.complete(fields{"response": fields{"body": large}}).want(200, "completed")
+		time.Sleep(time.Second) // longer than it would have to hang up after a small answer
+		l.write("more")
+		if _, body := l.wantLast(200); !strings.Contains(body, large) {
+			t.Errorf("%d bytes came", len(body))
+		}
+	})
+}
+
+// Ensure that a call that finds no place to wait is answered as one that did not ask for it: its connection goes on.
+func TestNoPlaceToWaitKeepsTheConnection(t *testing.T) {
+	beforeAnyStore(t, func(t *testing.T, s *server) {
+		k := s.as(t, "acme").key("k")
+		live(k)
+		s.api.Drain()
+		l := k.dial()
+		from := bufio.NewReader(l)
+		for range 3 {
+			l.write(k.request("HTTP/1.1", "reserve", fields{"fingerprint": mine}, attempt(2), patient))
+			answer, err := http.ReadResponse(from, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, answer.Body); err != nil || answer.StatusCode != 409 || answer.Close {
+				t.Errorf("answered %d, %v; it ends the connection: %v", answer.StatusCode, err, answer.Close)
+			}
 		}
 	})
 }

@@ -138,11 +138,22 @@ func (r *Room) Close() {
 	r.work.Wait()
 }
 
+// HasPlace tells whether one more of a tenant could enter just now. Others may be faster.
+func (r *Room) HasPlace(tenant string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hasPlace(tenant)
+}
+
+func (r *Room) hasPlace(tenant string) bool {
+	return !r.closed && r.total < r.limits.Total && r.byTenant[tenant] < r.limits.PerTenant
+}
+
 func (r *Room) enter(w *waiter, atMost time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	tenant := w.call.Tenant
-	if r.closed || r.total >= r.limits.Total || r.byTenant[tenant] >= r.limits.PerTenant {
+	if !r.hasPlace(tenant) {
 		return false
 	}
 	r.total++

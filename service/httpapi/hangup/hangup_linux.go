@@ -10,8 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Possible tells whether connections can be watched: on Linux.
-const Possible = true
+// Possible tells whether connections can be watched: on Linux, unless the process has no descriptor left. What was possible
+// once stays so.
+func Possible() bool {
+	_, err := all.get()
+	return err == nil
+}
 
 // Watch calls gone, once and from a goroutine that must not be blocked, when the other end of a connection closes it, or its
 // sending half, whatever it has sent before; at once if it has already. After forget gone is not called any more, but
@@ -22,7 +26,7 @@ func Watch(conn net.Conn, gone func()) (forget func(), err error) {
 	if !ok {
 		return nil, fmt.Errorf("a connection of the type %T cannot be watched", conn)
 	}
-	w, err := all()
+	w, err := all.get()
 	if err != nil {
 		return nil, err
 	}
@@ -31,23 +35,36 @@ func Watch(conn net.Conn, gone func()) (forget func(), err error) {
 		return nil, err
 	}
 	number := w.add(gone)
-	if err := errors.Join(raw.Control(func(fd uintptr) { err = w.watch(int(fd), number) }), err); err != nil {
+	var refused error
+	if err := raw.Control(func(fd uintptr) { refused = w.watch(int(fd), number) }); err != nil || refused != nil {
 		w.forget(number)
-		return nil, err
+		return nil, errors.Join(err, refused)
 	}
 	return func() { w.forget(number) }, nil
 }
 
 // all watches all connections of the process.
-var all = sync.OnceValues(func() (*watcher, error) {
-	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, fmt.Errorf("watching connections: %w", err)
+var all onDemand
+
+// onDemand is a watcher that is made when it is needed first. A failure is not remembered: descriptors come back.
+type onDemand struct {
+	mu   sync.Mutex
+	made *watcher
+}
+
+func (o *onDemand) get() (*watcher, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.made == nil {
+		epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+		if err != nil {
+			return nil, fmt.Errorf("watching connections: %w", err)
+		}
+		o.made = &watcher{epoll: epoll, watched: map[uint64]func(){}}
+		go o.made.run()
 	}
-	w := &watcher{epoll: epoll, watched: map[uint64]func(){}}
-	go w.run()
-	return w, nil
-})
+	return o.made, nil
+}
 
 // watcher asks epoll(7), which forgets a connection when it is closed. A connection is known by a number that never comes
 // back, not by its descriptor, which does.

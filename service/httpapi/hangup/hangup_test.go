@@ -15,7 +15,7 @@ const hang = 30 * time.Second
 // pair gives both ends of a connection.
 func pair(t *testing.T) (here net.Conn, there *net.TCPConn) {
 	t.Helper()
-	if !hangup.Possible {
+	if !hangup.Possible() {
 		t.Skip("not on this system")
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -120,7 +120,7 @@ func TestOnlyHangUpsAreTold(t *testing.T) {
 
 // Ensure that what has no socket, or a closed one, gives an error and not a watch that never tells.
 func TestWhatCannotBeWatched(t *testing.T) {
-	if pipe, _ := net.Pipe(); hangup.Possible {
+	if pipe, _ := net.Pipe(); hangup.Possible() {
 		if _, err := hangup.Watch(pipe, func() {}); err == nil {
 			t.Error("a pipe is watched")
 		}
