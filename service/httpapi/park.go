@@ -37,7 +37,7 @@ func (a *API) park(c echo.Context, w *waits) bool {
 	if c.Request().ProtoMajor != 1 || !w.waiting.HasPlace() || !hangup.Possible() {
 		return false
 	}
-	a.parked.Add(1) // before the HTTP server forgets the connection, so that one of the two always knows of it
+	a.parked.Add(1)                       // before the HTTP server forgets the connection, so that one of the two always knows of it
 	conn, _, err := c.Response().Hijack() // a request that was sent behind this one is not answered; the end of the connection says so
 	if err != nil {
 		a.parked.Done()
