@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -53,7 +52,7 @@ func (k *keeper) run(ctx context.Context) {
 		switch {
 		case err == nil:
 			n, next = 1, sent.Add(length/3)
-		case errors.Is(err, ErrLeaseLost):
+		case k.lease.isLost():
 			return
 		default:
 			next = time.Now().Add(min(k.lease.client.backoff.pause(n, 0), length/6))
@@ -62,23 +61,14 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// tick sends one heartbeat, unless one of the work itself has just gone out.
+// tick sends one heartbeat.
 func (l *Lease) tick(ctx context.Context) error {
-	l.wire.Lock()
-	defer l.wire.Unlock()
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	limit := max(l.grant.Until.Sub(l.grant.Sent)/3, 100*time.Millisecond) // one that hangs must not cost the lease
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := l.send(ctx, HeartbeatRequest{})
 	if err != nil && ctx.Err() == nil {
 		l.client.logger.Debug("reprise: a heartbeat failed", "operation", l.op.Operation, "error", err)
-	}
-	var e *Error
-	if errors.As(err, &e) && errors.Is(err, ErrAlreadyCompleted) {
-		return ErrLeaseLost
 	}
 	return err
 }

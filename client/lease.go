@@ -19,7 +19,7 @@ type Lease struct {
 	client *Client
 	end    context.CancelCauseFunc // ends the context of the work
 
-	wire sync.Mutex // held while a heartbeat is on the wire: they go one at a time
+	wire chan struct{} // has room for one: whoever sends a heartbeat, so that they go one at a time
 
 	mu         sync.Mutex // of what follows
 	until      time.Time
@@ -31,7 +31,7 @@ type Lease struct {
 }
 
 func newLease(c *Client, op Op, r *Reservation, end context.CancelCauseFunc) *Lease {
-	l := &Lease{op: op, client: c, end: end, tenant: c.tenant}
+	l := &Lease{op: op, client: c, end: end, tenant: c.tenant, wire: make(chan struct{}, 1)}
 	if r == nil {
 		return l
 	}
@@ -165,8 +165,6 @@ func (l *Lease) beat(ctx context.Context, r HeartbeatRequest, check func(Record)
 	if l.Unguarded() {
 		return nil // there is nothing to turn or to note: FailOpen gives up what this protects
 	}
-	l.wire.Lock()
-	defer l.wire.Unlock()
 	for n := 1; ; n++ {
 		if err := l.Err(); err != nil {
 			return err
@@ -176,14 +174,23 @@ func (l *Lease) beat(ctx context.Context, r HeartbeatRequest, check func(Record)
 			return check(record)
 		}
 		var e *Error
-		if !errors.As(err, &e) || !e.repeatable() || l.client.maxRetries == 0 || !sleep(ctx, l.client.backoff.pause(n, e.RetryAfter)) {
+		if !errors.As(err, &e) || !e.repeatable() || l.client.maxRetries == 0 {
 			return err
+		}
+		if !sleep(ctx, l.client.backoff.pause(n, e.RetryAfter)) {
+			return fmt.Errorf("%w: %w", err, ended(ctx))
 		}
 	}
 }
 
-// send is one request, for a heartbeat of which only one is on the wire. It moves the lease's end, or notes that it is lost.
+// send is one request, when no other heartbeat is on the wire. It moves the lease's end, or notes that it is lost.
 func (l *Lease) send(ctx context.Context, r HeartbeatRequest) (Record, error) {
+	select {
+	case l.wire <- struct{}{}:
+		defer func() { <-l.wire }()
+	case <-ctx.Done():
+		return Record{}, ended(ctx)
+	}
 	r.Name, r.Token, r.Lease = l.op.name(), l.grant.Token, l.op.Lease
 	got, err := l.client.heartbeat(ctx, r, once)
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrAlreadyCompleted) {
