@@ -276,7 +276,7 @@ func TestBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got[0].Grant == nil || got[0].Record.Checkpoint.Data != "\x00page" || got[1].Record.State != client.StateCompleted ||
-		!errors.Is(got[2].Err, client.ErrAlreadyCompleted) || got[3].Grant != nil || string(got[3].Record.Response.Body) != "a\x00\xffb" ||
+		got[1].Record.Response != nil || !errors.Is(got[2].Err, client.ErrAlreadyCompleted) || got[3].Grant != nil || string(got[3].Record.Response.Body) != "a\x00\xffb" ||
 		!errors.Is(got[4].Err, client.ErrFingerprintMismatch) {
 		t.Errorf("got %+v", got)
 	}
@@ -330,7 +330,11 @@ func TestRecord(t *testing.T) {
 		t.Errorf("the lease lasts %v", left)
 	}
 	response := &client.Response{Status: 201, Headers: [][2]string{{"Location", "/1"}, {"location", "/2"}, {"Set-Cookie", "no"}}, Body: []byte{}}
-	record, err := c.Complete(t.Context(), client.CompleteRequest{Name: charge, Token: got.Grant.Token, Response: response, ResourceID: "ch_1", Retention: time.Hour})
+	_, err = c.Complete(t.Context(), client.CompleteRequest{Name: charge, Token: got.Grant.Token, Response: response, ResourceID: "ch_1", Retention: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := c.Lookup(t.Context(), client.LookupRequest{Name: charge, Fingerprint: "f"})
 	if err != nil {
 		t.Fatal(err)
 	}

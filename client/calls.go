@@ -104,7 +104,7 @@ func (c *Client) reservation(a wire.ReserveAnswer, sent time.Time) (*Reservation
 	return refuse(fmt.Sprintf("the outcome %.40q is no grant", a.Outcome))
 }
 
-// Complete settles the key, and returns its record. Repeated with the same result it is answered alike. Its errors are
+// Complete settles the key, and returns its record, without the response. Repeated with the same result it is answered alike. Its errors are
 // [ErrAlreadyCompleted], [ErrLeaseLost], and those of every call. Do not release after Complete was sent: repeat it.
 func (c *Client) Complete(ctx context.Context, r CompleteRequest) (*Record, error) {
 	return c.complete(ctx, r, c.tries())

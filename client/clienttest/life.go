@@ -114,7 +114,7 @@ func (f *Fake) complete(n name, q wire.CompleteRequest) (any, *refusal) {
 	case r == nil || r.token != q.LeaseToken || r.state == "released":
 		return nil, lost(r, now)
 	case r.settled() && r.settlement == string(settlement):
-		return wire.RecordAnswer{Record: r.wire(now, true)}, nil
+		return wire.RecordAnswer{Record: r.wire(now, false)}, nil
 	case r.state != "in_progress":
 		return nil, r.refuse(now, refusal{code: "already_completed", detail: "the key is settled already, with another outcome or by an operator"})
 	}
@@ -129,7 +129,7 @@ func (f *Fake) complete(n name, q wire.CompleteRequest) (any, *refusal) {
 	r.resourceID = value(q.ResourceID)
 	r.keep(q.Response, q.ResponseDropped != nil && *q.ResponseDropped)
 	f.settle(r, retention)
-	return wire.RecordAnswer{Record: r.wire(f.now(), true)}, nil
+	return wire.RecordAnswer{Record: r.wire(f.now(), false)}, nil
 }
 
 // settle ends an acquisition.
