@@ -14,6 +14,7 @@ import (
 // [LookupRequest].
 type Call interface {
 	batched(*Client) (name string, request any, err error)
+	name() Name
 }
 
 // BatchResult is what the single call would have got. A call that was told to be repeated is not repeated by [Client.Batch]:
@@ -27,17 +28,15 @@ type BatchResult struct {
 // Batch sends up to 256 calls at once. They are answered as if sent one by one in that order; not all or none, and a
 // reserve must not wait. The error is that of the batch as a whole; each result has its own.
 func (c *Client) Batch(ctx context.Context, calls ...Call) ([]BatchResult, error) {
+	if len(calls) == 0 {
+		return nil, nil
+	}
 	body, names, err := c.batchBody(calls)
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Results []struct {
-			Status int             `json:"status"`
-			Body   json.RawMessage `json:"body"`
-		} `json:"results"`
-	}
-	sent, err := c.do(ctx, call{name: "batch", tries: c.tries()}, map[string]any{"calls": body}, &answer)
+	var answer batchAnswer
+	sent, err := c.do(ctx, call{name: "batch", tries: c.tries()}, map[string]any{"calls": body}, into(&answer, func(a batchAnswer) error { return nil }))
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +46,17 @@ func (c *Client) Batch(ctx context.Context, calls ...Call) ([]BatchResult, error
 	}
 	results := make([]BatchResult, len(calls))
 	for i, r := range answer.Results {
-		results[i] = c.batchResult(names[i], r.Status, r.Body, sent)
+		results[i] = c.batchResult(names[i], calls[i].name(), r.Status, r.Body, sent)
 	}
 	return results, nil
+}
+
+// batchAnswer is a wire.BatchAnswer of which the results are not read yet.
+type batchAnswer struct {
+	Results []struct {
+		Status int             `json:"status"`
+		Body   json.RawMessage `json:"body"`
+	} `json:"results"`
 }
 
 // batchBody writes the calls: the fields of each, and which it is.
@@ -69,7 +76,7 @@ func (c *Client) batchBody(calls []Call) (body []json.RawMessage, names []string
 	return body, names, nil
 }
 
-func (c *Client) batchResult(name string, status int, body []byte, sent time.Time) BatchResult {
+func (c *Client) batchResult(name string, key Name, status int, body []byte, sent time.Time) BatchResult {
 	if status != http.StatusOK && status != http.StatusCreated {
 		var p wire.Problem
 		if err := json.Unmarshal(body, &p); err != nil || p.Code == "" {
@@ -87,11 +94,14 @@ func (c *Client) batchResult(name string, status int, body []byte, sent time.Tim
 		return BatchResult{Err: &Error{Call: name, Status: status, kind: ErrOutcomeUnknown, cause: err}}
 	}
 	if name == wire.CallReserve {
-		got, err := c.reservation(wire.ReserveAnswer{Outcome: answer.Outcome, Record: answer.Record, Lease: answer.Lease}, sent)
+		got, err := c.reservation(key, wire.ReserveAnswer{Outcome: answer.Outcome, Record: answer.Record, Lease: answer.Lease}, sent)
 		if err != nil {
 			return BatchResult{Err: err}
 		}
 		return BatchResult{Record: got.Record, Grant: got.Grant}
+	}
+	if err := isOf(answer.Record, key); err != nil {
+		return BatchResult{Err: &Error{Call: name, Status: status, Advice: AdviceRepeatCall, kind: ErrOutcomeUnknown, cause: err}}
 	}
 	result := BatchResult{Record: recordOf(answer.Record)}
 	if answer.Lease != nil {
@@ -99,6 +109,8 @@ func (c *Client) batchResult(name string, status int, body []byte, sent time.Tim
 	}
 	return result
 }
+
+func (n Name) name() Name { return n }
 
 func (r ReserveRequest) batched(c *Client) (string, any, error) {
 	request, err := r.wire(c)

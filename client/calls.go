@@ -3,7 +3,9 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -78,15 +80,18 @@ func (c *Client) reserve(ctx context.Context, r ReserveRequest, tries tries) (*R
 		return nil, err
 	}
 	var answer wire.ReserveAnswer
-	sent, err := c.do(ctx, call{name: wire.CallReserve, wait: r.Wait, tries: tries}, request, &answer)
+	if r.Wait < 0 || r.Wait > time.Minute {
+		return nil, invalid(wire.CallReserve, "wait: must be up to 20s")
+	}
+	sent, err := c.do(ctx, call{name: wire.CallReserve, wait: r.Wait, tries: tries}, request, into(&answer, func(wire.ReserveAnswer) error { return nil }))
 	if err != nil {
 		return nil, err
 	}
-	return c.reservation(answer, sent)
+	return c.reservation(r.Name, answer, sent)
 }
 
 // reservation trusts nothing but an outcome that it knows.
-func (c *Client) reservation(a wire.ReserveAnswer, sent time.Time) (*Reservation, error) {
+func (c *Client) reservation(n Name, a wire.ReserveAnswer, sent time.Time) (*Reservation, error) {
 	refuse := func(detail string) (*Reservation, error) {
 		return nil, &Error{Call: wire.CallReserve, Status: 200, Detail: detail, kind: ErrUnexpectedAnswer}
 	}
@@ -95,9 +100,11 @@ func (c *Client) reservation(a wire.ReserveAnswer, sent time.Time) (*Reservation
 	}
 	got := &Reservation{Record: recordOf(a.Record)}
 	switch {
-	case a.Outcome == wire.OutcomeReplay:
+	case got.Record.Name != n:
+		return refuse("the record is of another key")
+	case a.Outcome == wire.OutcomeReplay && (got.Record.State == StateCompleted || got.Record.State == StateFailed):
 		return got, nil
-	case a.Outcome == wire.OutcomeAcquired && a.Lease != nil && a.Lease.Token != "":
+	case a.Outcome == wire.OutcomeAcquired && a.Lease != nil && a.Lease.Token != "" && a.Lease.RemainingMS > 0:
 		got.Grant = grantOf(*a.Lease, sent)
 		return got, nil
 	}
@@ -115,7 +122,7 @@ func (c *Client) complete(ctx context.Context, r CompleteRequest, tries tries) (
 	if err != nil {
 		return nil, err
 	}
-	return c.settle(ctx, wire.CallComplete, request, tries)
+	return c.settle(ctx, wire.CallComplete, request, tries, r.Name, StateCompleted, StateFailed)
 }
 
 // Release gives the key back undone, and returns its record. Its errors are [ErrAlreadyCompleted], [ErrLeaseLost], and
@@ -129,31 +136,45 @@ func (c *Client) release(ctx context.Context, r ReleaseRequest, tries tries) (*R
 	if err != nil {
 		return nil, err
 	}
-	return c.settle(ctx, wire.CallRelease, request, tries)
+	return c.settle(ctx, wire.CallRelease, request, tries, r.Name, StateReleased)
 }
 
-func (c *Client) settle(ctx context.Context, name string, request any, tries tries) (*Record, error) {
+// settle believes an answer only if it has the record of that name in one of states.
+func (c *Client) settle(ctx context.Context, name string, request any, tries tries, n Name, states ...State) (*Record, error) {
 	var answer wire.RecordAnswer
-	if _, err := c.do(ctx, call{name: name, tries: tries}, request, &answer); err != nil {
+	check := func(a wire.RecordAnswer) error { return isOf(a.Record, n, states...) }
+	if _, err := c.do(ctx, call{name: name, tries: tries}, request, into(&answer, check)); err != nil {
 		return nil, err
 	}
 	record := recordOf(answer.Record)
 	return &record, nil
 }
 
+// isOf holds a record to what it must be.
+func isOf(r wire.Record, n Name, states ...State) error {
+	if r.Operation != n.Operation || r.Subject != n.Subject || r.Key != n.Key {
+		return errors.New("the record is of another key")
+	}
+	if len(states) > 0 && !slices.Contains(states, State(r.State)) {
+		return fmt.Errorf("the record is %.20q", r.State)
+	}
+	return nil
+}
+
 // Heartbeat extends the lease, and may note progress or turn the key to hold. Record tells whether it did. Its errors are
 // [ErrLeaseLost], and those of every call.
 func (c *Client) Heartbeat(ctx context.Context, r HeartbeatRequest) (*Reservation, error) {
-	return c.heartbeat(ctx, r, c.tries())
+	return c.heartbeat(ctx, r, c.tries(), 0)
 }
 
-func (c *Client) heartbeat(ctx context.Context, r HeartbeatRequest, tries tries) (*Reservation, error) {
+func (c *Client) heartbeat(ctx context.Context, r HeartbeatRequest, tries tries, limit time.Duration) (*Reservation, error) {
 	request, err := r.wire()
 	if err != nil {
 		return nil, err
 	}
 	var answer wire.HeartbeatAnswer
-	sent, err := c.do(ctx, call{name: wire.CallHeartbeat, tries: tries}, request, &answer)
+	check := func(a wire.HeartbeatAnswer) error { return isOf(a.Record, r.Name, StateInProgress) }
+	sent, err := c.do(ctx, call{name: wire.CallHeartbeat, tries: tries, limit: limit}, request, into(&answer, check))
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +189,7 @@ func (c *Client) Lookup(ctx context.Context, r LookupRequest) (*Record, error) {
 		return nil, err
 	}
 	var answer wire.RecordAnswer
-	if _, err := c.do(ctx, call{name: wire.CallLookup, tries: c.tries(), reads: true}, request, &answer); err != nil {
+	if _, err := c.do(ctx, call{name: wire.CallLookup, tries: c.tries(), reads: true}, request, into(&answer, func(a wire.RecordAnswer) error { return isOf(a.Record, r.Name) })); err != nil {
 		return nil, err
 	}
 	record := recordOf(answer.Record)

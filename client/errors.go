@@ -170,8 +170,8 @@ func byStatus(status int) error {
 
 // repeatable tells whether the same call may be answered otherwise when it is sent again at once or after a pause.
 func (e *Error) repeatable() bool {
-	if e.Code != "" {
+	if kinds[e.Code] != nil {
 		return e.Advice == AdviceRepeatCall
 	}
-	return errors.Is(e.kind, ErrUnavailable) || e.kind == ErrRateLimited
+	return errors.Is(e.kind, ErrUnavailable) || e.kind == ErrRateLimited || e.kind == ErrUnauthenticated && e.Status == 0
 }

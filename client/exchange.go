@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -18,8 +17,11 @@ import (
 )
 
 // exchange sends one request and reads its answer.
-func (c *Client) exchange(ctx context.Context, call call, n int, body []byte, answer any) (sent time.Time, failed *Error) {
+func (c *Client) exchange(ctx context.Context, call call, n int, body []byte, read func([]byte) error) (sent time.Time, failed *Error) {
 	limit := c.attemptTimeout + call.wait
+	if call.limit > 0 {
+		limit = min(limit, call.limit)
+	}
 	attempt, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
@@ -33,7 +35,7 @@ func (c *Client) exchange(ctx context.Context, call call, n int, body []byte, an
 			failed.cause = ended(ctx)
 		}
 	} else {
-		failed = reply.read(call, answer)
+		failed = reply.understand(call, read)
 	}
 	c.count(call, n, start, reply, failed)
 	return start, failed
@@ -45,6 +47,7 @@ type reply struct {
 	header http.Header
 	body   []byte
 	failed *Error // when there is no whole answer
+	unsent bool
 }
 
 // send puts one request on the wire, once: without GetBody net/http cannot send it again by itself.
@@ -57,10 +60,20 @@ func (c *Client) send(ctx context.Context, call call, body []byte) reply {
 		err = checkToken(token)
 	}
 	if err != nil {
-		return fail(ErrUnavailable, fmt.Errorf("no token: %w", err))
+		kind := ErrUnauthenticated // which is no outage
+		if ctx.Err() != nil {
+			kind = ErrUnavailable
+		}
+		r := fail(kind, fmt.Errorf("no token: %w", err))
+		r.unsent = true
+		return r
 	}
-	var connected atomic.Bool // before there is a connection nothing can have been stored
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	// Only a trace that looked for a connection, and found none, proves that nothing can have been stored.
+	var looked, connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { looked.Store(true) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/v1/keys/"+call.name, bytes.NewReader(body))
 	if err != nil {
 		return fail(ErrInvalidRequest, err)
@@ -72,9 +85,12 @@ func (c *Client) send(ctx context.Context, call call, body []byte) reply {
 	request.Header.Set("User-Agent", "reprise-go/"+Version)
 
 	unanswered := func(err error) reply {
-		if connected.Load() {
-			return fail(ErrOutcomeUnknown, err)
+		if looked.Load() && !connected.Load() {
+			return fail(ErrUnavailable, err)
 		}
+		return fail(ErrOutcomeUnknown, err)
+	}
+	if err := ctx.Err(); err != nil {
 		return fail(ErrUnavailable, err)
 	}
 	got, err := c.http.Do(request)
@@ -82,7 +98,10 @@ func (c *Client) send(ctx context.Context, call call, body []byte) reply {
 		return unanswered(err)
 	}
 	defer got.Body.Close()
-	connected.Store(true) // an HTTPClient of the caller may not trace
+	connected.Store(true)
+	if got.StatusCode < http.StatusOK { // 101: what follows is another protocol, which nothing would end
+		return reply{status: got.StatusCode, header: got.Header}
+	}
 	text, err := io.ReadAll(io.LimitReader(got.Body, c.maxAnswer+1))
 	if err != nil {
 		return unanswered(err)
@@ -90,28 +109,31 @@ func (c *Client) send(ctx context.Context, call call, body []byte) reply {
 	if int64(len(text)) > c.maxAnswer {
 		r := fail(ErrTooLarge, fmt.Errorf("the answer has more than %d bytes: see client.MaxAnswer", c.maxAnswer))
 		r.status, r.header = got.StatusCode, got.Header
+		r.failed.Status, r.failed.Advice = got.StatusCode, AdviceNone
 		return r
 	}
 	return reply{status: got.StatusCode, header: got.Header, body: text}
 }
 
-// read understands an answer: into answer, or as an error.
-func (r reply) read(call call, answer any) *Error {
+// understand reads an answer, or gives the error that it is.
+func (r reply) understand(call call, read func([]byte) error) *Error {
 	if isProblem(r.header) {
 		var p wire.Problem
 		if err := json.Unmarshal(r.body, &p); err == nil && p.Code != "" {
 			p.Status = r.status // what HTTP says counts
-			return r.withID(problemError(call.name, p))
+			e := problemError(call.name, p)
+			e.RetryAfter = or(e.RetryAfter, retryAfter(r.header, time.Now()))
+			return r.withID(e)
 		}
 	}
 	if r.status == http.StatusOK || r.status == http.StatusCreated {
-		err := json.Unmarshal(r.body, answer)
+		err := read(r.body)
 		if err == nil {
 			return nil
 		}
 		// It was acted upon, perhaps; what is known is that this answer is of no use.
-		return r.withID(&Error{Call: call.name, Status: r.status, kind: ErrOutcomeUnknown,
-			cause: errors.New("the answer is not JSON as the service writes it")})
+		return r.withID(&Error{Call: call.name, Status: r.status, Advice: AdviceRepeatCall, kind: ErrOutcomeUnknown,
+			cause: fmt.Errorf("the answer is of no use: %w", err)})
 	}
 	return r.withID(&Error{Call: call.name, Status: r.status, RetryAfter: retryAfter(r.header, time.Now()), kind: byStatus(r.status)})
 }
@@ -142,6 +164,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 // count notes one request, for statistics and hooks.
 func (c *Client) count(call call, n int, start time.Time, r reply, failed *Error) {
+	if r.unsent {
+		return
+	}
 	c.stats.requests.Add(1)
 	if n > 1 {
 		c.stats.retries.Add(1)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -10,6 +11,7 @@ type keeper struct {
 	lease *Lease
 	stop  context.CancelFunc
 	done  chan struct{}
+	once  sync.Once
 }
 
 // keep begins to extend the lease. ctx is that of the work, without its end: a caller who hangs up is no reason to let go
@@ -31,24 +33,27 @@ func (k *keeper) ranOut() {
 	}
 }
 
-// end stops the heartbeats, and returns when none is on the wire any more.
+// end stops the heartbeats, those of the work's own goroutines too, and returns when none is on the wire any more.
 func (k *keeper) end() {
-	k.stop()
-	<-k.done
-	k.lease.mu.Lock()
-	defer k.lease.mu.Unlock()
-	k.lease.expired.Stop()
+	k.once.Do(func() {
+		k.stop()
+		k.lease.close()
+		<-k.done
+		k.lease.mu.Lock()
+		defer k.lease.mu.Unlock()
+		k.lease.expired.Stop()
+	})
 }
 
 // run sends a heartbeat at each third of the lease. After one that failed for a reason that may pass it tries again soon,
 // also past the end of the lease: as long as nobody took over it is still ours, and only completing can tell.
 func (k *keeper) run(ctx context.Context) {
 	defer close(k.done)
-	length := k.lease.grant.Until.Sub(k.lease.grant.Sent)
+	length := max(k.lease.length(), 30*time.Millisecond)
 	next := k.lease.grant.Sent.Add(length / 3)
 	for n := 1; sleep(ctx, time.Until(next)); {
 		sent := time.Now()
-		err := k.lease.tick(ctx)
+		_, err := k.lease.send(ctx, HeartbeatRequest{})
 		switch {
 		case err == nil:
 			n, next = 1, sent.Add(length/3)
@@ -59,16 +64,4 @@ func (k *keeper) run(ctx context.Context) {
 			n++
 		}
 	}
-}
-
-// tick sends one heartbeat.
-func (l *Lease) tick(ctx context.Context) error {
-	limit := max(l.grant.Until.Sub(l.grant.Sent)/3, 100*time.Millisecond) // one that hangs must not cost the lease
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	_, err := l.send(ctx, HeartbeatRequest{})
-	if err != nil && ctx.Err() == nil {
-		l.client.logger.Debug("reprise: a heartbeat failed", "operation", l.op.Operation, "error", err)
-	}
-	return err
 }

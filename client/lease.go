@@ -19,6 +19,8 @@ type Lease struct {
 	client *Client
 	end    context.CancelCauseFunc // ends the context of the work
 
+	over context.Context // ends when nothing of this lease may go out any more
+	shut context.CancelFunc
 	wire chan struct{} // has room for one: whoever sends a heartbeat, so that they go one at a time
 
 	mu         sync.Mutex // of what follows
@@ -32,6 +34,7 @@ type Lease struct {
 
 func newLease(c *Client, op Op, r *Reservation, end context.CancelCauseFunc) *Lease {
 	l := &Lease{op: op, client: c, end: end, tenant: c.tenant, wire: make(chan struct{}, 1)}
+	l.over, l.shut = context.WithCancel(context.Background())
 	if r == nil {
 		return l
 	}
@@ -128,7 +131,6 @@ func DownstreamKey(tenant string, n Name, step string) string {
 // happen twice and that nothing else protects, and do not begin the effect when it fails. Its error, if the work returns it
 // and the key was not on hold before, is [NotDone]. It repeats until ctx or the lease is over.
 func (l *Lease) PointOfNoReturn(ctx context.Context) error {
-	before := l.isHeld()
 	err := l.beat(ctx, HeartbeatRequest{OnLapse: HoldOnLapse}, func(r Record) error {
 		if r.OnLapse != HoldOnLapse { // a service that did not know the field would have ignored it
 			return &Error{Call: "heartbeat", Status: 200, Detail: "the key was not turned to hold", kind: ErrUnexpectedAnswer}
@@ -138,10 +140,10 @@ func (l *Lease) PointOfNoReturn(ctx context.Context) error {
 		l.holds = true
 		return nil
 	})
-	if err != nil && !before {
-		return NotDone(err)
+	if err == nil {
+		return nil
 	}
-	return err
+	return &mark{error: err, notDone: true, unlessHeld: l} // another goroutine may have got there
 }
 
 // Checkpoint notes how far the work came, and returns when that is acknowledged. Whoever takes over finds data in
@@ -190,9 +192,17 @@ func (l *Lease) send(ctx context.Context, r HeartbeatRequest) (Record, error) {
 		defer func() { <-l.wire }()
 	case <-ctx.Done():
 		return Record{}, ended(ctx)
+	case <-l.over.Done():
+		return Record{}, errOver
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(l.over, cancel)()
 	r.Name, r.Token, r.Lease = l.op.name(), l.grant.Token, l.op.Lease
-	got, err := l.client.heartbeat(ctx, r, once)
+	got, err := l.client.heartbeat(ctx, r, once, max(l.length()/3, 100*time.Millisecond)) // one that hangs must not cost the lease
+	if l.over.Err() != nil {
+		return Record{}, errOver
+	}
 	if errors.Is(err, ErrLeaseLost) || errors.Is(err, ErrAlreadyCompleted) {
 		l.lose(fmt.Errorf("%w: %w", ErrLeaseLost, err))
 	}
@@ -201,6 +211,18 @@ func (l *Lease) send(ctx context.Context, r HeartbeatRequest) (Record, error) {
 	}
 	l.extend(got.Grant.Until)
 	return got.Record, nil
+}
+
+// errOver is told to a goroutine that uses a lease after the work has come back.
+var errOver = fmt.Errorf("%w: the work is over", ErrLeaseLost)
+
+// length is how long the lease was when it was granted.
+func (l *Lease) length() time.Duration { return l.grant.Until.Sub(l.grant.Sent) }
+
+// close lets nothing go out any more, and returns when nothing is on the wire.
+func (l *Lease) close() {
+	l.shut()
+	l.wire <- struct{}{} // and is never given back
 }
 
 // extend moves the end of the lease, later alone.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,75 @@ type mark struct {
 	error
 	notDone, forget, unsure bool
 	final                   *Failure
+	unlessHeld              *Lease // notDone holds only if this was never put on hold
 }
 
 func (m *mark) Unwrap() error { return m.error }
+
+// word is what the marks of an error say together. A mark overrules what it is put around; of errors that are joined the
+// more careful one counts: a failure for good, then doubt, then that nothing was done.
+func word(err error) (w mark) {
+	switch e := err.(type) {
+	case nil:
+		return mark{}
+	case *mark:
+		if e.unlessHeld != nil && e.unlessHeld.isHeld() {
+			return mark{unsure: true}
+		}
+		return *e
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			w = w.with(word(one))
+		}
+		return w
+	case interface{ Unwrap() error }:
+		w = word(e.Unwrap())
+	}
+	if err == context.Canceled || err == context.DeadlineExceeded || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		w = w.with(mark{unsure: !w.said()})
+	}
+	return w
+}
+
+func (m mark) said() bool { return m.final != nil || m.unsure || m.notDone }
+
+// with is what two words say together.
+func (m mark) with(other mark) mark {
+	switch {
+	case m.final != nil:
+		return m
+	case other.final != nil:
+		return other
+	case m.unsure || other.unsure:
+		return mark{unsure: true}
+	}
+	return mark{notDone: m.notDone || other.notDone, forget: m.forget && other.forget || m.forget && !other.notDone || other.forget && !m.notDone}
+}
+
+// spent is an error whose marks have had their effect: around another piece of work they would speak for that.
+type spent struct{ err error }
+
+func unmarked(err error) error {
+	var m *mark
+	if !errors.As(err, &m) {
+		return err
+	}
+	return &spent{err}
+}
+
+// Error is that of the error.
+func (s *spent) Error() string { return s.err.Error() }
+
+// Is finds what the error is.
+func (s *spent) Is(target error) bool { return errors.Is(s.err, target) }
+
+// As finds everything but marks.
+func (s *spent) As(target any) bool {
+	if _, ok := target.(**mark); ok {
+		return false
+	}
+	return errors.As(s.err, target)
+}
 
 // NotDone says that the work surely had no effect, whatever else the error is: the key is given back at once, also under
 // [HoldOnLapse] and after [Lease.PointOfNoReturn]. nil stays nil.

@@ -15,8 +15,8 @@ import (
 type Option func(*config) error
 
 // TokenSource gives the JWT for a request. It is asked before every request that goes out, by many goroutines at once,
-// so it should remember a token for as long as that is good. An error of it counts as an outage ([ErrUnavailable]) and
-// is tried again.
+// so it should remember a token for as long as that is good. After an error of it the call is tried again; in the end it is
+// [ErrUnauthenticated], which is no outage for [OnOutage].
 type TokenSource func(context.Context) (string, error)
 
 // Token sends the same JWT with every request.

@@ -105,10 +105,13 @@ func recordOf(r wire.Record) Record {
 	}
 }
 
+// longestLease bounds what is believed of an answer.
+const longestLease = 24 * time.Hour
+
 func grantOf(l wire.Lease, sent time.Time) *Grant {
 	return &Grant{
 		Token: l.Token, Fence: l.Fence, Attempt: l.Attempt, Takeover: l.Takeover, Progress: checkpointOf(l.Checkpoint),
-		Sent: sent, Until: sent.Add(time.Duration(l.RemainingMS) * time.Millisecond),
+		Sent: sent, Until: sent.Add(time.Duration(max(0, min(l.RemainingMS, longestLease.Milliseconds()))) * time.Millisecond),
 	}
 }
 

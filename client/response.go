@@ -45,12 +45,25 @@ func (r *Response) wire() *wire.Response {
 	}
 	if r.Body != nil {
 		text, encoding := string(r.Body), "utf-8"
-		if !utf8.Valid(r.Body) || bytes.IndexByte(r.Body, 0) >= 0 {
+		if !utf8.Valid(r.Body) || bytes.IndexByte(r.Body, 0) >= 0 || escapes(r.Body) > len(r.Body)/3 {
 			text, encoding = base64.StdEncoding.EncodeToString(r.Body), "base64"
 		}
 		w.Body, w.BodyEncoding = &text, &encoding
 	}
 	return &w
+}
+
+// escapes is how many bytes JSON adds to a text. Base64 adds a third.
+func escapes(text []byte) (n int) {
+	for _, b := range text {
+		switch {
+		case b == '"', b == '\\', b == '\n', b == '\r', b == '\t':
+			n++
+		case b < ' ':
+			n += 5
+		}
+	}
+	return n
 }
 
 // responseOf understands a stored response. A body that cannot be read is nil.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,8 @@ type call struct {
 	name  string        // and the end of its path
 	wait  time.Duration // how long the service may wait before it answers
 	tries tries
-	reads bool // it changes nothing, so that no answer leaves nothing unknown
+	reads bool          // it changes nothing, so that no answer leaves nothing unknown
+	limit time.Duration // of each request, where that is shorter than the client's
 }
 
 // tries says when a call is not repeated any more.
@@ -29,15 +31,15 @@ var once = tries{most: 1}
 func (c *Client) tries() tries { return tries{most: 1 + c.maxRetries} }
 
 // do sends request until the answer says what came of it. sent is when the request that was answered went out: a lease
-// is counted from there. Its error is an *Error.
-func (c *Client) do(ctx context.Context, call call, request, answer any) (sent time.Time, err error) {
-	body, err := json.Marshal(request)
+// is counted from there. read understands an answer; one that it refuses leaves the outcome unknown. The error is an *Error.
+func (c *Client) do(ctx context.Context, call call, request any, read func(body []byte) error) (sent time.Time, err error) {
+	body, err := plainJSON(request)
 	if err != nil {
 		return time.Time{}, &Error{Call: call.name, Detail: err.Error(), Advice: AdviceFixRequest, kind: ErrInvalidRequest}
 	}
 	unknown := false // whether an earlier request may have been stored
 	for n := 1; ; n++ {
-		sent, failed := c.exchange(ctx, call, n, body, answer)
+		sent, failed := c.exchange(ctx, call, n, body, read)
 		if failed == nil {
 			return sent, nil
 		}
@@ -51,11 +53,14 @@ func (c *Client) do(ctx context.Context, call call, request, answer any) (sent t
 
 // again pauses before the next request, and tells whether there is one.
 func (c *Client) again(ctx context.Context, call call, n int, failed *Error) bool {
-	access := call.tries.access && (failed.kind == ErrUnauthenticated || failed.kind == ErrForbidden)
+	access := call.tries.access && (failed.kind == ErrUnauthenticated || failed.kind == ErrForbidden || failed.kind == ErrUnexpectedAnswer)
 	if !failed.repeatable() && !access || call.tries.most > 0 && n >= call.tries.most || ctx.Err() != nil {
 		return false
 	}
 	pause := c.backoff.pause(n, failed.RetryAfter)
+	if end, ok := ctx.Deadline(); ok && call.tries.most == 0 {
+		pause = min(pause, max(time.Until(end)/2, c.backoff.first)) // whatever was asked, there is time for one more
+	}
 	c.logger.Debug("reprise: repeating a call", "call", call.name, "after", pause, "error", failed)
 	if !sleep(ctx, pause) {
 		failed.cause = errors.Join(failed.cause, ended(ctx))
@@ -74,6 +79,27 @@ func (e *Error) concluded(call call, unknown bool) *Error {
 		e.kind = ErrOutcomeUnknown
 	}
 	return e
+}
+
+// plainJSON is JSON without the escapes that HTML needs: they would make a body of text six times as long.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// into reads an answer, and holds it to what the call must have done.
+func into[T any](answer *T, check func(T) error) func([]byte) error {
+	return func(body []byte) error {
+		var fresh T // nothing of an earlier answer stays
+		if err := json.Unmarshal(body, &fresh); err != nil {
+			return errors.New("it is not JSON as the service writes it")
+		}
+		*answer = fresh
+		return check(fresh)
+	}
 }
 
 // longestPause bounds what a service may ask for: a mistaken Retry-After must not stop a caller for a day.

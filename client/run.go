@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/reprise-idempotency/reprise/client/fingerprint"
@@ -84,6 +85,7 @@ func (c *Client) Run(ctx context.Context, op Op, work Work) (outcome *Outcome, e
 	}()
 	outcome, err = c.run(ctx, op, work)
 	how = outcome.How
+	err = unmarked(err)
 	if err != nil && how != NotRecorded {
 		return nil, err
 	}
@@ -106,6 +108,10 @@ func (c *Client) run(ctx context.Context, op Op, work Work) (*Outcome, error) {
 		return refused, err
 	case got.Grant == nil:
 		return &Outcome{How: Replayed, Record: &got.Record, Settlement: settlementOf(got.Record)}, nil
+	}
+	if ctx.Err() != nil { // too late to begin
+		_, _ = c.giveBack(ctx, op, got.Grant.Token, NotDone(ended(ctx)))
+		return refused, ended(ctx)
 	}
 	return c.guarded(ctx, op, got, work)
 }
@@ -137,22 +143,26 @@ func (c *Client) acquire(ctx context.Context, op Op) (*Reservation, error) {
 	r := ReserveRequest{Name: op.name(), Fingerprint: op.Fingerprint, AttemptID: NewAttemptID(),
 		Lease: op.Lease, Retention: op.Retention, OnLapse: op.OnLapse}
 	until := deadline(ctx, op.Wait)
-	for n := 1; ; n++ {
+	for n, lost := 1, 0; ; n++ {
 		if op.Wait != NoWait {
 			r.Wait = c.poll(until)
 		}
 		asked := time.Now()
 		got, err := c.Reserve(ctx, r)
+		if err == nil {
+			got, err = c.confirm(ctx, op, got)
+		}
 		var e *Error
 		if err == nil || !errors.As(err, &e) {
 			return got, err
 		}
 		switch {
-		case e.Code == "lease_lost": // the answer to this attempt was lost, and others had the key since
+		case e.Code == "lease_lost" && lost < 3: // the answer to this attempt was lost or late, and others had the key since
+			lost++
 			r.AttemptID = NewAttemptID()
 		case e.Code != "in_progress" || op.Wait == NoWait || !time.Now().Before(until):
 			return nil, err
-		case r.Wait > 0 && time.Since(asked) >= r.Wait:
+		case r.Wait >= time.Second && time.Since(asked) >= r.Wait:
 			continue // it waited there: to ask again is the long poll
 		}
 		pause := min(c.backoff.pause(n, e.RetryAfter), max(time.Until(until), time.Millisecond))
@@ -161,6 +171,22 @@ func (c *Client) acquire(ctx context.Context, op Op) (*Reservation, error) {
 			return nil, e
 		}
 	}
+}
+
+// confirm extends a lease that comes with less than half of it left, because its answer was late or had been waited for: work
+// must not begin under a lease that is over, or nearly.
+func (c *Client) confirm(ctx context.Context, op Op, r *Reservation) (*Reservation, error) {
+	for range 3 {
+		if r.Grant == nil || time.Until(r.Grant.Until) >= r.Grant.Until.Sub(r.Grant.Sent)/2 {
+			return r, nil
+		}
+		beat, err := c.Heartbeat(ctx, HeartbeatRequest{Name: op.name(), Token: r.Grant.Token, Lease: op.Lease})
+		if err != nil {
+			return nil, err
+		}
+		r.Grant.Sent, r.Grant.Until = beat.Grant.Sent, beat.Grant.Until
+	}
+	return nil, &Error{Call: "reserve", Detail: "the lease is over before its answer is here: it is too short for this network", kind: ErrOutcomeUnknown}
 }
 
 // farOff is the end of a wait that nothing bounds.
@@ -219,6 +245,9 @@ func (c *Client) guarded(ctx context.Context, op Op, r *Reservation, work Work) 
 	k.end()
 	s, err = conclude(s, err)
 	if err != nil {
+		if cause := context.Cause(inner); errors.Is(cause, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
+			err = fmt.Errorf("%w: %w", err, cause) // work says no more than that its context ended
+		}
 		return c.giveUp(ctx, l, err, broken)
 	}
 	return c.record(ctx, l, s)
@@ -226,12 +255,12 @@ func (c *Client) guarded(ctx context.Context, op Op, r *Reservation, work Work) 
 
 // conclude turns a final failure into a settlement.
 func conclude(s *Settlement, err error) (*Settlement, error) {
-	var m *mark
+	w := word(err)
 	switch {
 	case err == nil && s == nil:
 		return &Settlement{}, nil
-	case err != nil && errors.As(err, &m) && m.final != nil:
-		return failureSettlement(m.final), nil
+	case w.final != nil:
+		return failureSettlement(w.final), nil
 	}
 	return s, err
 }

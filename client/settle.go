@@ -29,9 +29,12 @@ func (c *Client) record(ctx context.Context, l *Lease, s *Settlement) (*Outcome,
 	request := CompleteRequest{Name: l.op.name(), Token: l.grant.Token, Failed: s.Failed, Response: s.Response,
 		ResponseDropped: s.ResponseDropped, ResourceID: s.ResourceID, Retention: s.Retention}
 	record, err := c.complete(ctx, request, c.settleTries(true))
-	if cannotBeTaken(err) {
-		c.logger.Warn("reprise: a response cannot be stored, and is left out", "operation", l.op.Operation, "error", err)
-		record, err = c.complete(ctx, request.withoutResponse(), c.settleTries(true))
+	for _, less := range []CompleteRequest{request.withoutBody(), request.bare()} {
+		if !cannotBeTaken(err) {
+			break
+		}
+		c.logger.Warn("reprise: a response cannot be stored as it is, and is left out", "operation", l.op.Operation, "error", err)
+		record, err = c.complete(ctx, less, c.settleTries(true))
 	}
 	if err != nil {
 		c.stats.notRecorded.Add(1)
@@ -41,15 +44,24 @@ func (c *Client) record(ctx context.Context, l *Lease, s *Settlement) (*Outcome,
 	return &Outcome{How: Ran, Settlement: *s, Record: record}, nil
 }
 
-// cannotBeTaken tells that the service refuses what is in the response, rather than the settlement: to keep that it was done
-// matters more.
+// cannotBeTaken tells that what is in the response is refused, rather than the settlement: to keep that it was done matters
+// more.
 func cannotBeTaken(err error) bool {
 	var e *Error
-	return errors.As(err, &e) && (e.Status == http.StatusRequestEntityTooLarge || e.Code == "invalid_request")
+	return errors.As(err, &e) && (e.Status == http.StatusRequestEntityTooLarge || e.kind == ErrInvalidRequest)
 }
 
-// withoutResponse says no more than that it was done.
-func (r CompleteRequest) withoutResponse() CompleteRequest {
+// withoutBody keeps of the response what is small.
+func (r CompleteRequest) withoutBody() CompleteRequest {
+	if r.Response != nil {
+		r.Response = &Response{Status: r.Response.Status, Headers: r.Response.Headers}
+	}
+	r.ResponseDropped = true
+	return r
+}
+
+// bare says no more than that it was done.
+func (r CompleteRequest) bare() CompleteRequest {
 	return CompleteRequest{Name: r.Name, Token: r.Token, Failed: r.Failed, ResponseDropped: true}
 }
 
@@ -63,19 +75,21 @@ func recordIn(err error) *Record {
 
 // giveUp gives the key back when that is right, after work that did not end well. broken tells that its context had ended.
 func (c *Client) giveUp(ctx context.Context, l *Lease, err error, broken bool) (*Outcome, error) {
-	var m *mark
-	if !errors.As(err, &m) {
-		m = &mark{}
-	}
-	doubtful := m.unsure || broken || l.isHeld() || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	if doubtful && !m.notDone || l.isLost() {
+	w := word(err)
+	doubtful := w.unsure || broken || l.isHeld()
+	if doubtful && !w.notDone || l.isLost() {
 		return &Outcome{How: LeftOpen}, err
 	}
+	return c.giveBack(ctx, l.op, l.grant.Token, err)
+}
+
+// giveBack releases a key, and gives the error that it is released for.
+func (c *Client) giveBack(ctx context.Context, op Op, token string, err error) (*Outcome, error) {
 	ctx, cancel := c.settling(ctx)
 	defer cancel()
-	request := ReleaseRequest{Name: l.op.name(), Token: l.grant.Token, Reason: reason(err), Forget: m.forget}
+	request := ReleaseRequest{Name: op.name(), Token: token, Reason: reason(err), Forget: word(err).forget}
 	if _, failed := c.release(ctx, request, c.settleTries(false)); failed != nil {
-		c.logger.Warn("reprise: a key could not be given back; its lease runs out", "operation", l.op.Operation, "error", failed)
+		c.logger.Warn("reprise: a key could not be given back; its lease runs out", "operation", op.Operation, "error", failed)
 		return &Outcome{How: LeftOpen}, err
 	}
 	return &Outcome{How: Released}, err

@@ -28,7 +28,7 @@ func check(q checked) *refusal {
 		return first(token(q.LeaseToken), within("retention", q.Retention, time.Second, 90*24*time.Hour),
 			text("resource_id", value(q.ResourceID), 0, 255), one("result", value(q.Result), "completed", "failed"), checkResponse(q.Response))
 	case wire.ReleaseRequest:
-		return first(token(q.LeaseToken), text("reason", value(q.Reason), 0, 1000))
+		return first(token(q.LeaseToken), length("reason", value(q.Reason), 0, 1000))
 	case wire.HeartbeatRequest:
 		return first(token(q.LeaseToken), within("lease", q.Lease, 100*time.Millisecond, time.Hour),
 			one("on_lapse", value(q.OnLapse), "retry", "hold"), checkCheckpoint(q.Checkpoint))
@@ -75,6 +75,9 @@ func checkCheckpoint(c *wire.Checkpoint) *refusal {
 	if c == nil {
 		return nil
 	}
+	if c.Seq < 1 || c.Seq >= 1<<53 {
+		return invalid("checkpoint.seq", "must be 1 to 2^53-1")
+	}
 	if c.Data == nil || len(*c.Data) > 16<<10 {
 		return invalid("checkpoint.data", "must have 0 to 16384 bytes")
 	}
@@ -90,9 +93,16 @@ func first(all ...*refusal) *refusal {
 	return nil
 }
 
-func text(field, s string, least, most int) *refusal {
+func length(field, s string, least, most int) *refusal {
 	if len(s) < least || len(s) > most {
 		return invalid(field, fmt.Sprintf("is %d bytes long; it must have %d to %d bytes", len(s), least, most))
+	}
+	return nil
+}
+
+func text(field, s string, least, most int) *refusal {
+	if no := length(field, s, least, most); no != nil {
+		return no
 	}
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }) {
 		return invalid(field, "must be UTF-8 without control characters")

@@ -129,12 +129,16 @@ func (f *Fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
+	trace := httptrace.ContextClientTrace(r.Context())
+	if trace != nil && trace.GetConn != nil {
+		trace.GetConn(r.URL.Host)
+	}
 	fault := f.next(strings.TrimPrefix(r.URL.Path, "/v1/keys/"))
 	if fault == LoseRequest {
 		drain(r)
 		return nil, errNetwork
 	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+	if trace != nil && trace.GotConn != nil {
 		trace.GotConn(httptrace.GotConnInfo{})
 	}
 	if fault == Outage {
