@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,16 +27,16 @@ func check(q checked) *refusal {
 		return checkReserve(q)
 	case wire.CompleteRequest:
 		return first(token(q.LeaseToken), within("retention", q.Retention, time.Second, 90*24*time.Hour),
-			text("resource_id", value(q.ResourceID), 0, 255), one("result", value(q.Result), "completed", "failed"), checkResponse(q.Response))
+			text("resource_id", value(q.ResourceID), 0, 255), one("result", q.Result, "completed", "failed"), checkResponse(q.Response))
 	case wire.ReleaseRequest:
 		return first(token(q.LeaseToken), length("reason", value(q.Reason), 0, 1000))
 	case wire.HeartbeatRequest:
 		return first(token(q.LeaseToken), within("lease", q.Lease, 100*time.Millisecond, time.Hour),
-			one("on_lapse", value(q.OnLapse), "retry", "hold"), checkCheckpoint(q.Checkpoint))
+			one("on_lapse", q.OnLapse, "retry", "hold"), checkCheckpoint(q.Checkpoint))
 	case wire.ResolveRequest:
-		return first(text("reason", q.Reason, 1, 1000), one("to", q.To, "completed", "failed", "released"), checkResponse(q.Response))
+		return first(length("reason", q.Reason, 1, 1000), one("to", &q.To, "completed", "failed", "released"), text("version", q.Version, 1, 64), checkResolution(q))
 	case wire.ExpireRequest:
-		return text("reason", q.Reason, 1, 1000)
+		return first(length("reason", q.Reason, 1, 1000), text("version", q.Version, 1, 64))
 	}
 	return nil
 }
@@ -53,7 +54,7 @@ func checkReserve(q wire.ReserveRequest) *refusal {
 		return invalid("attempt_id", "must be 8 to 128 visible ASCII characters")
 	}
 	return first(within("lease", q.Lease, 100*time.Millisecond, time.Hour), within("retention", q.Retention, time.Second, 90*24*time.Hour),
-		within("wait", q.Wait, time.Millisecond, 20*time.Second), one("on_lapse", value(q.OnLapse), "retry", "hold"), text("holder", value(q.Holder), 0, 255))
+		within("wait", q.Wait, time.Millisecond, 20*time.Second), one("on_lapse", q.OnLapse, "retry", "hold"), text("holder", value(q.Holder), 0, 255))
 }
 
 func checkResponse(r *wire.Response) *refusal {
@@ -64,11 +65,18 @@ func checkResponse(r *wire.Response) *refusal {
 		return invalid("response.status", "must be 100 to 999")
 	}
 	if value(r.BodyEncoding) == "base64" {
-		if _, err := base64.StdEncoding.DecodeString(value(r.Body)); err != nil {
+		if _, err := base64.StdEncoding.Strict().DecodeString(value(r.Body)); err != nil {
 			return invalid("response.body", "is not base64")
 		}
 	}
-	return one("response.body_encoding", value(r.BodyEncoding), "utf-8", "base64")
+	return one("response.body_encoding", r.BodyEncoding, "utf-8", "base64")
+}
+
+func checkResolution(q wire.ResolveRequest) *refusal {
+	if q.To == "released" && (q.Response != nil || q.ResourceID != nil) {
+		return invalid("response", "what is released has none")
+	}
+	return checkResponse(q.Response)
 }
 
 func checkCheckpoint(c *wire.Checkpoint) *refusal {
@@ -117,11 +125,9 @@ func token(s string) *refusal {
 	return nil
 }
 
-func one(field, s string, allowed ...string) *refusal {
-	for _, a := range allowed {
-		if s == a || s == "" {
-			return nil
-		}
+func one(field string, s *string, allowed ...string) *refusal {
+	if s == nil || slices.Contains(allowed, *s) {
+		return nil
 	}
 	return invalid(field, fmt.Sprintf("must be one of %q", allowed))
 }
@@ -146,8 +152,18 @@ func decoded(body, encoding *string) *string {
 	if body == nil || value(encoding) != "base64" {
 		return body
 	}
-	plain, _ := base64.StdEncoding.DecodeString(*body)
-	return given(string(plain))
+	bytes, _ := base64.StdEncoding.DecodeString(*body)
+	plain := string(bytes)
+	return &plain
+}
+
+// encoded gives a body as answers have it.
+func encoded(body string) (text, encoding *string) {
+	e := "utf-8"
+	if !utf8.ValidString(body) || strings.ContainsRune(body, 0) {
+		body, e = base64.StdEncoding.EncodeToString([]byte(body)), "base64"
+	}
+	return &body, &e
 }
 
 // never are the header lines that belong to one connection, one moment or one person.
@@ -156,12 +172,15 @@ var never = map[string]bool{"Set-Cookie": true, "Set-Cookie2": true, "Authorizat
 
 // keep stores what can be kept of a response.
 func (r *record) keep(w *wire.Response, dropped bool) {
-	if w == nil {
-		r.response, r.dropped = nil, dropped
+	r.droppedRows = nil
+	if w == nil && !dropped {
+		r.response, r.dropped = nil, false
 		return
 	}
-	kept := *w
-	kept.Headers = nil
+	if w == nil {
+		w = &wire.Response{}
+	}
+	kept := wire.Response{Status: w.Status}
 	hop := map[string]bool{}
 	for _, line := range w.Headers {
 		if http.CanonicalHeaderKey(line[0]) == "Connection" {
@@ -173,18 +192,40 @@ func (r *record) keep(w *wire.Response, dropped bool) {
 	bytes := 0
 	for _, line := range w.Headers {
 		key := http.CanonicalHeaderKey(line[0])
+		if !isFieldName(line[0]) || strings.ContainsFunc(line[1], func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			r.drop(line[0])
+			continue
+		}
 		if never[key] || hop[key] || strings.HasPrefix(key, "Proxy-") {
 			continue
 		}
 		if bytes += len(line[0]) + len(line[1]); len(kept.Headers) == 64 || bytes > 16<<10 {
 			bytes -= len(line[0]) + len(line[1])
-			r.droppedRows = append(r.droppedRows, line[0])
+			r.drop(line[0])
 			continue
 		}
 		kept.Headers = append(kept.Headers, line)
 	}
-	if r.dropped = dropped || len(value(decoded(w.Body, w.BodyEncoding))) > 1<<20; r.dropped {
-		kept.Body, kept.BodyEncoding = nil, nil
+	body := decoded(w.Body, w.BodyEncoding)
+	r.dropped = dropped || len(value(body)) > 1<<20
+	if body != nil && !r.dropped {
+		kept.Body, kept.BodyEncoding = encoded(*body)
 	}
 	r.response = &kept
+}
+
+// drop notes the name of a line that is not kept, once.
+func (r *record) drop(name string) {
+	if !isFieldName(name) || len(name) > 100 {
+		name = "(not a field name)"
+	}
+	if len(r.droppedRows) < 64 && !slices.Contains(r.droppedRows, name) {
+		r.droppedRows = append(r.droppedRows, name)
+	}
+}
+
+func isFieldName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
 }

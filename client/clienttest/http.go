@@ -208,7 +208,7 @@ func (no refusal) problem() wire.Problem {
 	p := wire.Problem{Type: "/docs/problems/" + no.code, Title: no.code, Status: c.status, Detail: no.detail, Code: no.code,
 		Advice: c.advice, Record: no.record, RequestID: "fake"}
 	if no.retryAfter > 0 {
-		ms := max(1, no.retryAfter.Milliseconds())
+		ms := (no.retryAfter + time.Millisecond - 1).Milliseconds()
 		p.RetryAfterMS = &ms
 	}
 	return p

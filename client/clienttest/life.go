@@ -36,8 +36,12 @@ func (f *Fake) reserve(n name, q wire.ReserveRequest) (any, *refusal) {
 		return nil, &refusal{code: "fingerprint_mismatch", detail: "the key was used for another request: the fingerprints differ"}
 	case r.state == "in_progress" && latest:
 		if r.leaseEnd.Sub(now) < r.lease/2 {
+			if now.Before(r.leaseEnd) {
+				r.updated = now // its end alone moves
+			} else {
+				r.touch(now)
+			}
 			r.leaseEnd = now.Add(r.lease)
-			r.touch(now)
 			f.wake()
 		}
 		return f.granted(r, r.attempt > 1 && !r.afterRelease), nil
@@ -83,7 +87,11 @@ func (f *Fake) sweep() {
 
 func (f *Fake) acquire(r *record, q wire.ReserveRequest, print string, takeover bool) wire.ReserveAnswer {
 	now := f.now()
-	ids := append([]string{value(q.AttemptID)}, r.attemptIDs...)
+	earlier := r.attemptIDs
+	if len(earlier) > 0 && earlier[0] == "" {
+		earlier = earlier[1:]
+	}
+	ids := append([]string{value(q.AttemptID)}, earlier...)
 	r.attemptIDs = ids[:min(len(ids), 5)]
 	r.afterRelease = !takeover
 	r.state, r.fingerprint, r.token = "in_progress", print, newToken()
@@ -109,11 +117,11 @@ func (f *Fake) leaseOf(r *record, takeover bool) wire.Lease {
 
 func (f *Fake) complete(n name, q wire.CompleteRequest) (any, *refusal) {
 	r, now := f.at(n), f.now()
-	settlement, _ := json.Marshal([]any{value(q.Result) == "failed", value(q.ResourceID), q.Response, q.ResponseDropped != nil && *q.ResponseDropped})
+	settlement := settlementOf(q)
 	switch {
 	case r == nil || r.token != q.LeaseToken || r.state == "released":
 		return nil, lost(r, now)
-	case r.settled() && r.settlement == string(settlement):
+	case r.settled() && r.settlement == settlement:
 		return wire.RecordAnswer{Record: r.wire(now, false)}, nil
 	case r.state != "in_progress":
 		return nil, r.refuse(now, refusal{code: "already_completed", detail: "the key is settled already, with another outcome or by an operator"})
@@ -122,7 +130,7 @@ func (f *Fake) complete(n name, q wire.CompleteRequest) (any, *refusal) {
 	if q.Retention != nil {
 		retention = duration(q.Retention, 0)
 	}
-	r.state, r.settlement = "completed", string(settlement)
+	r.state, r.settlement = "completed", settlement
 	if value(q.Result) == "failed" {
 		r.state = "failed"
 	}
@@ -130,6 +138,23 @@ func (f *Fake) complete(n name, q wire.CompleteRequest) (any, *refusal) {
 	r.keep(q.Response, q.ResponseDropped != nil && *q.ResponseDropped)
 	f.settle(r, retention)
 	return wire.RecordAnswer{Record: r.wire(f.now(), false)}, nil
+}
+
+// settlementOf is what makes a repeated complete the same: the result, the resource id, and the response in bytes.
+func settlementOf(q wire.CompleteRequest) string {
+	dropped := q.ResponseDropped != nil && *q.ResponseDropped
+	parts := []any{value(q.Result) == "failed", value(q.ResourceID), dropped}
+	if r := q.Response; r != nil {
+		body := decoded(r.Body, r.BodyEncoding)
+		parts = append(parts, r.Status, r.Headers, body != nil && !dropped)
+		if body != nil && !dropped {
+			parts = append(parts, []byte(*body)) // base64 in JSON
+		}
+	} else if dropped {
+		parts = append(parts, nil, nil, false)
+	}
+	text, _ := json.Marshal(parts)
+	return string(text)
 }
 
 // settle ends an acquisition.
@@ -178,6 +203,7 @@ func (f *Fake) heartbeat(n name, q wire.HeartbeatRequest) (any, *refusal) {
 	if c := q.Checkpoint; c != nil && (r.checkpoint == nil || c.Seq > r.checkpoint.Seq) {
 		r.checkpoint, changed = c, true
 	}
+	r.updated = now
 	if changed {
 		r.touch(now)
 	}

@@ -23,6 +23,7 @@ func (f *Fake) resolve(n name, q wire.ResolveRequest) (any, *refusal) {
 	r.state, r.settlement = q.To, ""
 	if q.To == "released" {
 		r.token = newToken() // whoever held it has lost it
+		r.lastError = q.Reason
 	} else {
 		r.resourceID = value(q.ResourceID)
 		r.keep(q.Response, false)
@@ -42,8 +43,8 @@ func (f *Fake) expire(n name, q wire.ExpireRequest) (any, *refusal) {
 		return nil, r.refuse(now, refusal{code: "in_progress", detail: "another attempt holds the key", retryAfter: 2 * time.Second})
 	}
 	r.touch(now)
-	answer := wire.RecordAnswer{Record: r.wire(now, false)}
 	r.expires = now
+	answer := wire.RecordAnswer{Record: r.wire(now, false)}
 	f.wake()
 	return answer, nil
 }
