@@ -218,6 +218,36 @@ func TestLessIsRecordedRatherThanNothing(t *testing.T) {
 	}
 }
 
+// Ensure that a refusal which says nothing of the key does not hide that an earlier request may have been stored; one that was decided
+// by the key does.
+func TestAnUnknownOutcomeIsNotForgotten(t *testing.T) {
+	for _, test := range []struct {
+		then    answer
+		kind    error
+		unknown bool
+	}{
+		{problem(401, "unauthenticated", "fix_request", ""), client.ErrUnauthenticated, true},
+		{problem(413, "payload_too_large", "fix_request", ""), client.ErrTooLarge, true},
+		{answer{status: 404, body: "<html>"}, client.ErrUnexpectedAnswer, true},
+		{problem(422, "fingerprint_mismatch", "new_key", ""), client.ErrFingerprintMismatch, false},
+		{problem(409, "lease_lost", "reserve_again", ""), client.ErrLeaseLost, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &answers{given: []answer{problem(503, "outcome_unknown", "repeat_call", ""), test.then}}
+			c := talkTo(t, a, client.Tenant("test"), client.OnOutage(client.FailOpen))
+			_, err := c.Reserve(t.Context(), client.ReserveRequest{Name: charge, Fingerprint: "f"})
+			if !errors.Is(err, test.kind) || errors.Is(err, client.ErrOutcomeUnknown) != test.unknown {
+				t.Errorf("got %v; unknown: %v", err, errors.Is(err, client.ErrOutcomeUnknown))
+			}
+			a.n.Store(0)
+			var p charges
+			if _, err := client.Do(t.Context(), c, op("k"), p.charge); err == nil || p.n.Load() != 0 {
+				t.Errorf("a refusal was taken for an outage: %v", err)
+			}
+		})
+	}
+}
+
 // Ensure that a change of protocol ends a call at once, rather than never.
 func TestSwitchingProtocols(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

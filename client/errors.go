@@ -73,8 +73,9 @@ type Error struct {
 	Requests   int           // how many were sent or tried
 	Record     *Record       // where the key stands, when the service says so
 
-	kind  error // one of the errors above
-	cause error // of no answer: the network, the context
+	kind    error // one of the errors above
+	unknown bool  // an earlier request of the call may have been stored
+	cause   error // of no answer: the network, the context
 }
 
 // Error says which call failed, why, and what its request is called in the service's log.
@@ -103,12 +104,26 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives what it is, and what caused it.
+// Unwrap gives what it is, and what caused it. A refusal that says nothing of the key, such as that of a token, after a request that
+// may have been stored, is an [ErrOutcomeUnknown], too.
 func (e *Error) Unwrap() []error {
-	if e.cause == nil {
-		return []error{e.kind}
+	all := []error{e.kind}
+	if e.unknown && !e.isVerdict() {
+		all = append(all, ErrOutcomeUnknown)
 	}
-	return []error{e.kind, e.cause}
+	if e.cause != nil {
+		all = append(all, e.cause)
+	}
+	return all
+}
+
+// isVerdict tells that the answer was decided by the state of the key, and so holds for every request of the call.
+func (e *Error) isVerdict() bool {
+	switch e.kind {
+	case ErrInProgress, ErrFingerprintMismatch, ErrLeaseLost, ErrUncertain, ErrAlreadyCompleted, ErrResponseUnavailable, ErrNotFound:
+		return true
+	}
+	return false
 }
 
 // kinds says what each code of the service is.

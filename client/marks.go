@@ -36,13 +36,12 @@ func word(err error) (w mark) {
 	case interface{ Unwrap() error }:
 		w = word(e.Unwrap())
 	}
-	if err == context.Canceled || err == context.DeadlineExceeded || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		w = w.with(mark{unsure: !w.said()})
+	said := w.final != nil || w.unsure || w.notDone
+	if !said && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		w.unsure = true
 	}
 	return w
 }
-
-func (m mark) said() bool { return m.final != nil || m.unsure || m.notDone }
 
 // with is what two words say together.
 func (m mark) with(other mark) mark {
@@ -54,7 +53,7 @@ func (m mark) with(other mark) mark {
 	case m.unsure || other.unsure:
 		return mark{unsure: true}
 	}
-	return mark{notDone: m.notDone || other.notDone, forget: m.forget && other.forget || m.forget && !other.notDone || other.forget && !m.notDone}
+	return mark{notDone: m.notDone || other.notDone, forget: m.forget || other.forget}
 }
 
 // spent is an error whose marks have had their effect: around another piece of work they would speak for that.

@@ -72,6 +72,7 @@ func (c *Client) again(ctx context.Context, call call, n int, failed *Error) boo
 // concluded is the error of the whole call: an earlier request that may have been stored is not undone by a later one that
 // never left. A refusal by the service stays what it is: it is the answer to all of them.
 func (e *Error) concluded(call call, unknown bool) *Error {
+	e.unknown = unknown && !call.reads
 	switch {
 	case call.reads && e.kind == ErrOutcomeUnknown:
 		e.kind = ErrUnavailable

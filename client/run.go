@@ -102,7 +102,7 @@ func (c *Client) run(ctx context.Context, op Op, work Work) (*Outcome, error) {
 	}
 	got, err := c.acquire(ctx, op)
 	switch {
-	case err != nil && errors.Is(err, ErrUnavailable) && ctx.Err() == nil && c.failsOpen(op):
+	case isOutage(err) && ctx.Err() == nil && c.failsOpen(op):
 		return c.unguarded(ctx, op, work)
 	case err != nil:
 		return refused, err
@@ -209,6 +209,12 @@ func deadline(ctx context.Context, wait time.Duration) time.Time {
 // poll is how long the service may wait within one request.
 func (c *Client) poll(until time.Time) time.Duration {
 	return max(min(c.longPoll, time.Until(until)), 0).Truncate(time.Millisecond)
+}
+
+// isOutage tells that the service could not be asked, rather than that it refused.
+func isOutage(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && errors.Is(e.kind, ErrUnavailable)
 }
 
 func (c *Client) failsOpen(op Op) bool {

@@ -88,7 +88,12 @@ func (c *Client) giveBack(ctx context.Context, op Op, token string, err error) (
 	ctx, cancel := c.settling(ctx)
 	defer cancel()
 	request := ReleaseRequest{Name: op.name(), Token: token, Reason: reason(err), Forget: word(err).forget}
-	if _, failed := c.release(ctx, request, c.settleTries(false)); failed != nil {
+	_, failed := c.release(ctx, request, c.settleTries(false))
+	var e *Error
+	if errors.As(failed, &e) && e.unknown && e.kind == ErrLeaseLost { // it was released, and somebody has acquired since
+		failed = nil
+	}
+	if failed != nil {
 		c.logger.Warn("reprise: a key could not be given back; its lease runs out", "operation", op.Operation, "error", failed)
 		return &Outcome{How: LeftOpen}, err
 	}
