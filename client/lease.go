@@ -23,13 +23,13 @@ type Lease struct {
 	shut context.CancelFunc
 	wire chan struct{} // has room for one: whoever sends a heartbeat, so that they go one at a time
 
-	mu         sync.Mutex // of what follows
-	until      time.Time
-	lost       error // why the lease is not ours any more, as the service said
-	holds      bool  // hold was acknowledged: from then on only the work may say that nothing happened
-	seq        int64 // of the last checkpoint
-	expired    *time.Timer
-	reportedAt bool
+	mu      sync.Mutex // of what follows
+	until   time.Time
+	lost    error // why the lease is not ours any more, as the service said
+	holds   bool  // hold was acknowledged: from then on only the work may say that nothing happened
+	seq     int64 // of the last checkpoint
+	expired *time.Timer
+	told    bool
 }
 
 func newLease(c *Client, op Op, r *Reservation, end context.CancelCauseFunc) *Lease {
@@ -251,8 +251,8 @@ func (l *Lease) lose(why error) {
 // lapse ends the context of the work, and counts that once.
 func (l *Lease) lapse(why error) {
 	l.mu.Lock()
-	first := !l.reportedAt
-	l.reportedAt = true
+	first := !l.told
+	l.told = true
 	l.mu.Unlock()
 	if first {
 		l.client.stats.leasesLost.Add(1)

@@ -22,7 +22,7 @@ type call struct {
 // tries says when a call is not repeated any more.
 type tries struct {
 	most   int  // requests; 0 for no bound but the context
-	access bool // a refused token is tried again, too: the work is done, and a new token may come
+	access bool // a refused token, and an answer that is none of the service's, are tried again, too: the work is done, and both may pass
 }
 
 // once is a call that its caller repeats in its own way.
