@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,9 +15,9 @@ const (
 	waiters    = 5000
 	tenants    = 5
 	settledPer = 500  // names each second
-	arriving   = 1000 // each second, until all of them wait
-	steady     = 20 * time.Second
-	seats      = 32 // names that are taken at once at the beginning
+	arriving   = 1000 // waiters each second, until all of them wait
+	settled    = 10_000
+	holders    = 32 // who hold names at the same time, before anybody waits
 )
 
 // setting is how the crowd comes and goes.
@@ -27,7 +28,8 @@ type setting struct {
 }
 
 // waiting keeps 5,000 callers waiting, each for a name of its own, and once all of them do it settles 500 of the names each
-// second, and measures how soon the waiter has its answer after the settlement was acknowledged.
+// second, for each of which another caller comes to wait for another name. It measures how soon a waiter has its answer after
+// the settlement was acknowledged.
 func waiting(ctx context.Context, m *machine) error {
 	url, err := m.database(ctx)
 	if err != nil {
@@ -78,9 +80,11 @@ func waitingRun(ctx context.Context, m *machine, url string, s setting) error {
 	}
 	asked := report.after.polls - report.before.polls
 	each := time.Duration((report.after.polled - report.before.polled) / asked * float64(time.Second))
-	fmt.Printf("%s\n  %d waiters of %d tenants, %d names settled each second for %v\n", s.what, waiters, tenants, settledPer, steady)
+	fmt.Printf("%s\n  %d waiters of %d tenants, %d names settled each second for %v\n", s.what, waiters, tenants, settledPer, report.took.Round(time.Second/10))
 	fmt.Printf("  woken after: p50 %v, p99 %v, most %v (%d samples)\n", report.percentile(50), report.percentile(99), report.percentile(100), len(report.woken))
 	fmt.Printf("  polls: %.1f a second, %v each\n  memory: %d MiB more (%d before, %d at most)\n", asked/report.took.Seconds(), each.Round(time.Millisecond/10), report.memory-before.memory, before.memory, report.memory)
+	processor := func(after, before time.Duration) float64 { return (after - before).Seconds() / report.took.Seconds() }
+	fmt.Printf("  processors: %.2f by the service, %.2f by the load; %d answers said to repeat the call, which was done\n", processor(report.after.worked, report.before.worked), processor(report.after.load, report.before.load), repeated.Load())
 	fmt.Printf("  connections in use while waiting: at most %.0f, in the median %.0f\n", slices.Max(report.connections), median(report.connections))
 	crowd.client.CloseIdleConnections()
 	return nil
@@ -140,41 +144,33 @@ func (c *crowd) warm(ctx context.Context) error {
 	return nil
 }
 
-// run keeps the crowd at its size while names are settled, the one that was taken first before the others.
+// run keeps the crowd at its size while names are settled, in the order in which they are waited for.
 func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 	report := &crowdReport{}
-	failed := make(chan error, 3*waiters)
-	first, err := c.holdMany(ctx)
+	names, err := c.holdMany(ctx)
 	if err != nil {
 		return nil, err
 	}
-	queue := make(chan held, 2*waiters)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var all sync.WaitGroup
-	arrival := time.NewTicker(time.Second / arriving)
-	defer arrival.Stop()
-	for _, h := range first {
-		<-arrival.C
-		queue <- h
-		all.Go(func() { c.wait(ctx, h, report, failed) })
+	arrival := paced(arriving)
+	for _, h := range names[:waiters] {
+		arrival.next()
+		all.Go(func() { c.wait(ctx, h, report, cancel) })
 	}
 	if err := c.seated(ctx, here, report); err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	tick := time.NewTicker(time.Second / settledPer)
-	defer tick.Stop()
-	for n := waiters; time.Since(began) < steady; n++ {
-		select {
-		case <-tick.C:
-		case err := <-failed:
-			return nil, err
-		}
-		all.Go(func() { c.settle(ctx, queue, failed) })
-		all.Go(func() { c.seat(ctx, n, queue, report, failed) })
+	began, settling := time.Now(), paced(settledPer)
+	for n := range settled {
+		settling.next()
+		all.Go(func() { c.settle(ctx, names[n], cancel) })
+		all.Go(func() { c.wait(ctx, names[waiters+n], report, cancel) })
 		if n%100 == 0 {
 			now, err := look(ctx, here)
 			if err != nil {
-				return nil, err
+				return nil, cmp.Or(context.Cause(ctx), err)
 			}
 			report.memory = max(report.memory, now.memory)
 			report.connections = append(report.connections, now.connections)
@@ -184,21 +180,12 @@ func (c *crowd) run(ctx context.Context, here *server) (*crowdReport, error) {
 	if report.after, err = look(ctx, here); err != nil {
 		return nil, err
 	}
-	for range waiters { // those who still wait are let go, no faster than before
-		select {
-		case <-tick.C:
-			all.Go(func() { c.settle(ctx, queue, failed) })
-		case err := <-failed:
-			return nil, err
-		}
+	for _, h := range names[settled:] { // those who still wait are let go, no faster than before
+		settling.next()
+		all.Go(func() { c.settle(ctx, h, cancel) })
 	}
 	all.Wait()
-	select {
-	case err := <-failed:
-		return nil, err
-	default:
-		return report, nil
-	}
+	return report, context.Cause(ctx)
 }
 
 // seated comes back when all of the first wait.
@@ -206,7 +193,7 @@ func (c *crowd) seated(ctx context.Context, here *server, report *crowdReport) e
 	for {
 		now, err := look(ctx, here)
 		if err != nil {
-			return err
+			return cmp.Or(context.Cause(ctx), err)
 		}
 		report.memory = max(report.memory, now.memory)
 		report.before = now
@@ -216,25 +203,14 @@ func (c *crowd) seated(ctx context.Context, here *server, report *crowdReport) e
 	}
 }
 
-// seat takes a name, and waits for it.
-func (c *crowd) seat(ctx context.Context, n int, queue chan<- held, report *crowdReport, failed chan<- error) {
-	h, err := c.hold(ctx, n)
-	if err != nil {
-		failed <- err
-		return
-	}
-	queue <- h
-	c.wait(ctx, h, report, failed)
-}
-
-// holdMany holds a name for each of the first waiters.
+// holdMany holds a name for each waiter there will be.
 func (c *crowd) holdMany(ctx context.Context) ([]held, error) {
-	names := make([]held, waiters)
-	errs := make([]error, seats)
+	names := make([]held, waiters+settled)
+	errs := make([]error, holders)
 	var all sync.WaitGroup
-	for s := range seats {
+	for s := range holders {
 		all.Go(func() {
-			for n := s; n < waiters && errs[s] == nil; n += seats {
+			for n := s; n < len(names) && errs[s] == nil; n += holders {
 				names[n], errs[s] = c.hold(ctx, n)
 			}
 		})
@@ -250,11 +226,11 @@ func (c *crowd) hold(ctx context.Context, n int) (held, error) {
 	return h, err
 }
 
-func (c *crowd) wait(ctx context.Context, h held, report *crowdReport, failed chan<- error) {
+func (c *crowd) wait(ctx context.Context, h held, report *crowdReport, cancel context.CancelCauseFunc) {
 	_, err := c.waits[h.tenant].post(ctx, "reserve", `{"operation":"POST /v1/orders","key":"`+h.key+`","fingerprint":"amount=100","wait":"20s"}`, http.StatusOK)
 	now := time.Now()
 	if err != nil {
-		failed <- err
+		cancel(err)
 		return
 	}
 	select {
@@ -264,15 +240,10 @@ func (c *crowd) wait(ctx context.Context, h held, report *crowdReport, failed ch
 	}
 }
 
-// settle settles the name that was taken first.
-func (c *crowd) settle(ctx context.Context, queue <-chan held, failed chan<- error) {
-	select {
-	case h := <-queue:
-		if err := c.settles[h.tenant].complete(ctx, h.key, h.token); err != nil {
-			failed <- err
-			return
-		}
-		h.settled <- time.Now()
-	case <-ctx.Done():
+func (c *crowd) settle(ctx context.Context, h held, cancel context.CancelCauseFunc) {
+	if err := c.settles[h.tenant].complete(ctx, h.key, h.token); err != nil {
+		cancel(err)
+		return
 	}
+	h.settled <- time.Now()
 }
